@@ -1,0 +1,1 @@
+"""Interactions: reading, filtering, generating and finding them."""

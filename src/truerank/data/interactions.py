@@ -1,0 +1,319 @@
+"""Who touched what: an immutable users x items matrix with its vocabularies."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from truerank.data.columns import (
+    DUPLICATE_RULES,
+    DuplicateRule,
+    checked_timestamps,
+    checked_weights,
+    index_ids,
+    merge_duplicates,
+)
+from truerank.errors import InvalidArgumentError, InvalidDataError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+    from scipy import sparse
+
+    from truerank.data.summary import Summary
+
+Ids = NDArray[Any]
+"""External ids as the caller knows them: integers or strings, sorted, without repeats."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Interactions:
+    """Observed (user, item) pairs in compressed sparse rows, with optional weights and times.
+
+    Inside the library users and items are indices ``0..n-1``; ``user_ids[index]`` and
+    ``item_ids[index]`` are the names they had outside. Within a user, items ascend and no
+    pair appears twice. All arrays are read-only: every change gives a new object.
+
+    Memory: 8 bytes per user, 4 per interaction, plus 4 for weights and 8 for timestamps
+    where present, plus the vocabularies.
+
+    Attributes:
+        indptr: ``indices[indptr[u]:indptr[u + 1]]`` are the items of user ``u``.
+        indices: Item index of each interaction.
+        user_ids: External id of each user index.
+        item_ids: External id of each item index.
+        weights: Strength of each interaction (rating, count), or None where all count 1.
+        timestamps: Time of each interaction as an integer, or None.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    user_ids: Ids
+    item_ids: Ids
+    weights: NDArray[np.float32] | None = None
+    timestamps: NDArray[np.int64] | None = None
+    _fingerprint: list[str] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        for array in (self.indptr, self.indices, self.user_ids, self.item_ids):
+            array.flags.writeable = False
+        for optional in (self.weights, self.timestamps):
+            if optional is not None:
+                optional.flags.writeable = False
+
+    # ---------------------------------------------------------------- making
+
+    @classmethod
+    def from_arrays(
+        cls,
+        user: ArrayLike,
+        item: ArrayLike,
+        *,
+        weight: ArrayLike | None = None,
+        timestamp: ArrayLike | None = None,
+        user_ids: ArrayLike | None = None,
+        item_ids: ArrayLike | None = None,
+        duplicates: DuplicateRule = "error",
+    ) -> Self:
+        """From one external user id and one external item id per interaction.
+
+        Ids are numbered in sorted order, so the order of the rows never matters.
+
+        Args:
+            user: External user ids, integers or strings.
+            item: External item ids, as long as ``user``.
+            weight: Finite strengths, or None.
+            timestamp: Integer times or ``datetime64`` (kept as seconds), or None.
+            user_ids: The vocabulary, when it is larger than what occurs in ``user``.
+            item_ids: The vocabulary, when it is larger than what occurs in ``item``.
+            duplicates: What a repeated (user, item) pair means: ``"error"``, or keep the
+                ``"first"`` or ``"last"`` (by time, else by row order), or ``"sum"`` or
+                ``"max"`` of the weights (a missing weight counts 1) at the latest time.
+
+        >>> data = Interactions.from_arrays(["bo", "al", "al"], [30, 10, 30])
+        >>> data.user_ids.tolist(), data.items_of(0).tolist()
+        (['al', 'bo'], [0, 1])
+        """
+        if duplicates not in DUPLICATE_RULES:
+            raise InvalidArgumentError("duplicates", duplicates, f"one of {DUPLICATE_RULES}")
+        rows, users = index_ids(user, user_ids, "user")
+        columns, items = index_ids(item, item_ids, "item")
+        if len(rows) != len(columns):
+            raise InvalidArgumentError(
+                "item", f"{len(columns)} ids", f"as long as user ({len(rows)} ids)"
+            )
+        if len(rows) == 0:
+            raise InvalidDataError(
+                "there are no interactions: the data are empty; check the file, or the filter "
+                "that ran before"
+            )
+        weights = None if weight is None else checked_weights(weight, len(rows))
+        times = None if timestamp is None else checked_timestamps(timestamp, len(rows))
+        order = np.lexsort((columns, rows))
+        rows, columns = rows[order], columns[order]
+        weights = None if weights is None else weights[order]
+        times = None if times is None else times[order]
+        repeated = (rows[1:] == rows[:-1]) & (columns[1:] == columns[:-1])
+        if repeated.any():
+            if duplicates == "error":
+                first = int(np.argmax(repeated))
+                raise InvalidDataError(
+                    f"{int(repeated.sum()):,} of {len(rows):,} rows repeat a (user, item) pair, "
+                    f"the first is user {users[rows[first]]}, item {items[columns[first]]}; "
+                    "say what a repeat means with duplicates='first', 'last', 'sum' or 'max'"
+                )
+            rows, columns, weights, times = merge_duplicates(
+                rows, columns, weights, times, repeated, duplicates
+            )
+        indptr = np.zeros(len(users) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(rows, minlength=len(users)), out=indptr[1:])
+        return cls(
+            indptr=indptr,
+            indices=columns.astype(np.int32),
+            user_ids=users,
+            item_ids=items,
+            weights=weights,
+            timestamps=times,
+        )
+
+    @classmethod
+    def from_csr(
+        cls,
+        matrix: sparse.csr_array | sparse.csr_matrix,
+        *,
+        user_ids: ArrayLike | None = None,
+        item_ids: ArrayLike | None = None,
+        weighted: bool = True,
+    ) -> Self:
+        """From a scipy sparse users x items matrix; explicit zeros are dropped.
+
+        ``weighted=False`` forgets the values. A matrix of ones carries no weights either way.
+        """
+        coo = matrix.tocoo()
+        keep = coo.data != 0
+        n_users, n_items = coo.shape
+        users = np.arange(n_users) if user_ids is None else np.asarray(user_ids)
+        items = np.arange(n_items) if item_ids is None else np.asarray(item_ids)
+        for name, ids, size in (("user_ids", users, n_users), ("item_ids", items, n_items)):
+            if len(ids) != size:
+                raise InvalidArgumentError(name, f"{len(ids)} ids", f"{size} ids, one per index")
+        values = coo.data[keep]
+        return cls.from_arrays(
+            users[coo.row[keep]],
+            items[coo.col[keep]],
+            weight=values if weighted and np.any(values != 1) else None,
+            user_ids=users,
+            item_ids=items,
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        user: str = "user_id",
+        item: str = "item_id",
+        weight: str | None = None,
+        timestamp: str | None = None,
+        duplicates: DuplicateRule = "error",
+    ) -> Self:
+        """From a pandas, polars or pyarrow table; the arguments name its columns."""
+        from truerank.data.frames import columns_of
+
+        columns = columns_of(frame, user=user, item=item, weight=weight, timestamp=timestamp)
+        return cls.from_arrays(**columns, duplicates=duplicates)
+
+    from_pandas = from_frame
+    from_polars = from_frame
+    from_arrow = from_frame
+
+    @classmethod
+    def from_parquet(cls, path: str | Path, **columns: Any) -> Self:
+        """From a Parquet file; keywords as in :meth:`from_frame`."""
+        from truerank.data.frames import read_parquet
+
+        return cls.from_frame(read_parquet(path), **columns)
+
+    @classmethod
+    def from_csv(
+        cls, path: str | Path, *, delimiter: str | None = None, header: bool = True, **columns: Any
+    ) -> Self:
+        """From a delimited text file; keywords as in :meth:`from_frame`.
+
+        ``delimiter=None`` finds out between comma, tab, semicolon, pipe and ``::``. Without a
+        header the columns are called ``"0"``, ``"1"``, ...
+        """
+        from truerank.data.frames import read_csv
+
+        return cls.from_frame(read_csv(path, delimiter=delimiter, header=header), **columns)
+
+    def select(self, keep: NDArray[np.bool_]) -> Self:
+        """The interactions where ``keep`` is true, over the same vocabularies."""
+        if keep.shape != self.indices.shape:
+            raise InvalidArgumentError(
+                "keep", f"shape {keep.shape}", f"of shape {self.indices.shape}"
+            )
+        running = np.concatenate([[0], np.cumsum(keep)])
+        return replace(
+            self,
+            indptr=running[self.indptr].astype(np.int64),
+            indices=self.indices[keep],
+            weights=None if self.weights is None else self.weights[keep],
+            timestamps=None if self.timestamps is None else self.timestamps[keep],
+            _fingerprint=[],
+        )
+
+    # ---------------------------------------------------------------- looking
+
+    @property
+    def n_users(self) -> int:
+        return len(self.user_ids)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.item_ids)
+
+    @property
+    def n_interactions(self) -> int:
+        return len(self.indices)
+
+    def __len__(self) -> int:
+        return self.n_interactions
+
+    @property
+    def user_counts(self) -> NDArray[np.int64]:
+        """Interactions of each user."""
+        return np.diff(self.indptr)
+
+    @property
+    def item_counts(self) -> NDArray[np.int64]:
+        """Interactions of each item."""
+        return np.bincount(self.indices, minlength=self.n_items).astype(np.int64)
+
+    @property
+    def users(self) -> NDArray[np.int32]:
+        """User index of each interaction, in step with ``indices``."""
+        return np.repeat(np.arange(self.n_users, dtype=np.int32), self.user_counts)
+
+    @property
+    def items(self) -> NDArray[np.int32]:
+        """Item index of each interaction; the same array as ``indices``."""
+        return self.indices
+
+    def items_of(self, user: int) -> NDArray[np.int32]:
+        """Item indices of one user, ascending."""
+        return self.indices[self.indptr[user] : self.indptr[user + 1]]
+
+    def matrix(self, *, dtype: type[np.floating[Any]] = np.float32) -> sparse.csr_array:
+        """As a scipy CSR array: the weights, or ones."""
+        from scipy import sparse
+
+        data = np.ones(len(self), dtype) if self.weights is None else self.weights.astype(dtype)
+        return sparse.csr_array(
+            (data, self.indices, self.indptr), shape=(self.n_users, self.n_items)
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Columns ``user_id``, ``item_id`` (external) and ``weight``, ``timestamp`` if present."""
+        import pyarrow as pa
+
+        columns: dict[str, Any] = {
+            "user_id": self.user_ids[self.users],
+            "item_id": self.item_ids[self.indices],
+        }
+        if self.weights is not None:
+            columns["weight"] = self.weights
+        if self.timestamps is not None:
+            columns["timestamp"] = self.timestamps
+        return pa.table(columns)
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the content: equal for equal data, whatever the order it came in."""
+        if not self._fingerprint:
+            digest = hashlib.sha256()
+            for part in (self.indptr, self.indices, self.user_ids, self.item_ids):
+                digest.update(str(part.shape).encode())
+                digest.update(np.ascontiguousarray(part).tobytes())
+            for label, extra in ((b"weights", self.weights), (b"times", self.timestamps)):
+                if extra is not None:
+                    digest.update(label)
+                    digest.update(extra.tobytes())
+            self._fingerprint.append(digest.hexdigest())
+        return self._fingerprint[0]
+
+    def summary(self) -> Summary:
+        """Sizes, density and concentration, printed as a short table."""
+        from truerank.data.summary import summarise
+
+        return summarise(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"Interactions({self.n_users:,} users x {self.n_items:,} items, "
+            f"{self.n_interactions:,} interactions)"
+        )

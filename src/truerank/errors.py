@@ -1,0 +1,59 @@
+"""Every error that truerank raises on purpose.
+
+Each message is one sentence: what is wrong, what came, what to do. All of them
+derive from :class:`TruerankError`, which the command line turns into exit code 2.
+"""
+
+from __future__ import annotations
+
+
+class TruerankError(Exception):
+    """Base of every error raised on purpose; its message is meant for people."""
+
+
+class InvalidArgumentError(TruerankError, ValueError):
+    """An argument has a value we cannot use."""
+
+    def __init__(self, name: str, got: object, want: str, hint: str = "") -> None:
+        message = f"{name} must be {want}, got {got!r}"
+        super().__init__(f"{message}; {hint}" if hint else message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Rebuilt from its sentence: an error crosses process borders unchanged.
+        return _rebuild, (type(self), str(self))
+
+
+class InvalidDataError(TruerankError, ValueError):
+    """Data (interactions, ranks, scores) break a rule they must obey."""
+
+
+class DatasetNotFoundError(TruerankError, FileNotFoundError):
+    """A data set is neither here nor can it be fetched."""
+
+
+class DownloadError(TruerankError, OSError):
+    """A download failed; nothing half-written was kept."""
+
+
+class FileFormatError(TruerankError, ValueError):
+    """A file is not what it should be: damaged, foreign, or from a newer version."""
+
+
+class StorageError(TruerankError, OSError):
+    """A file could not be written or read: permission, space, or device."""
+
+
+class MissingExtraError(TruerankError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package {package!r}, which is not installed; "
+            f"run: pip install 'truerank[{extra}]'"
+        )
+
+
+def _rebuild(kind: type[TruerankError], message: str) -> TruerankError:
+    error = kind.__new__(kind)
+    Exception.__init__(error, message)
+    return error

@@ -1,1 +1,90 @@
-"""truerank."""
+"""truerank: what a recommender's top-K metrics really are, without ranking everything.
+
+Names are loaded when they are first used, so that ``import truerank`` is quick and needs no
+optional dependency.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from truerank import metrics, models, split
+    from truerank.data import Interactions, load_dataset
+    from truerank.errors import TruerankError
+    from truerank.execution import Processes, Serial, Threads
+    from truerank.ranking import (
+        Adaptive,
+        FactorScorer,
+        Full,
+        FunctionScorer,
+        Given,
+        RankTable,
+        Sampled,
+        Scorer,
+        Users,
+        rank,
+        rank_pairs,
+    )
+    from truerank.version import __version__
+
+_HOMES: dict[str, str] = {
+    "Interactions": "truerank.data",
+    "load_dataset": "truerank.data",
+    "TruerankError": "truerank.errors",
+    "Processes": "truerank.execution",
+    "Serial": "truerank.execution",
+    "Threads": "truerank.execution",
+    "Adaptive": "truerank.ranking",
+    "FactorScorer": "truerank.ranking",
+    "Full": "truerank.ranking",
+    "FunctionScorer": "truerank.ranking",
+    "Given": "truerank.ranking",
+    "RankTable": "truerank.ranking",
+    "Sampled": "truerank.ranking",
+    "Scorer": "truerank.ranking",
+    "Users": "truerank.ranking",
+    "rank": "truerank.ranking",
+    "rank_pairs": "truerank.ranking",
+    "__version__": "truerank.version",
+}
+_ROOMS = ("metrics", "models", "split")
+
+__all__ = [
+    "Adaptive",
+    "FactorScorer",
+    "Full",
+    "FunctionScorer",
+    "Given",
+    "Interactions",
+    "Processes",
+    "RankTable",
+    "Sampled",
+    "Scorer",
+    "Serial",
+    "Threads",
+    "TruerankError",
+    "Users",
+    "__version__",
+    "load_dataset",
+    "metrics",
+    "models",
+    "rank",
+    "rank_pairs",
+    "split",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"truerank.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'truerank' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -33,7 +33,6 @@ class Stream(IntEnum):
     TIES = 5
     DEMO = 6
     FOLD_IN = 7
-    KEEP = 8
 
 
 def stream(seed: int, purpose: Stream, *key: int) -> np.random.Generator:

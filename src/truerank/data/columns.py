@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,57 +17,80 @@ DUPLICATE_RULES: tuple[str, ...] = get_args(DuplicateRule)
 def index_ids(
     ids: ArrayLike, vocabulary: ArrayLike | None, name: str
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Number external ids in sorted order, or look them up in a given vocabulary."""
+    """Number external ids in sorted order, or look them up in a given vocabulary.
+
+    Linear in the number of ids, plus a sort of the distinct ones. Memory: 8 bytes per id, and
+    for strings a copy of them in UTF-8.
+
+    >>> index_ids(["b", "a", "b"], None, "user")[0].tolist()
+    [1, 0, 1]
+    """
     values = _checked_ids(ids, name)
+    index, distinct = _encode(values)
     if vocabulary is None:
-        known, index = np.unique(values, return_inverse=True)
-        return index.astype(np.int64), known
+        return index, distinct
     given = _checked_ids(vocabulary, f"{name}_ids")
     known = np.unique(given)
     if len(known) != len(given):
         raise InvalidDataError(
             f"{name}_ids repeats {len(given) - len(known):,} ids; a vocabulary names each id once"
         )
-    if known.dtype.kind != values.dtype.kind and len(values):
+    if len(values) and len(known) and known.dtype.kind != values.dtype.kind:
         raise InvalidDataError(
             f"{name} ids are {_kind(values)} but {name}_ids are {_kind(known)}; "
             "convert one to the type of the other"
         )
-    index = np.searchsorted(known, values)
-    missing = known[np.minimum(index, len(known) - 1)] != values if len(known) else values == values
+    place = np.searchsorted(known, distinct)
+    missing = np.ones(len(distinct), dtype=bool)
+    inside = place < len(known)
+    missing[inside] = known[place[inside]] != distinct[inside]
     if missing.any():
         raise InvalidDataError(
             f"{int(missing.sum()):,} {name} ids are not in the vocabulary {name}_ids, "
-            f"the first is {values[np.argmax(missing)]}; add them to it or drop these rows"
+            f"the first is {distinct[np.argmax(missing)]}; add them to it or drop their rows"
         )
-    return index.astype(np.int64), known
+    return place[index], known
+
+
+def _encode(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Each value's place among the sorted distinct ones, and those: ``np.unique`` by hashing."""
+    if values.dtype.kind == "i" and len(values) and values.max() < 4 * len(values) + 1024:
+        present = np.zeros(int(values.max()) + 1, dtype=bool)
+        present[values] = True
+        return (np.cumsum(present) - 1)[values], np.flatnonzero(present)
+    import pyarrow as pa
+
+    kind = pa.int64() if values.dtype.kind == "i" else pa.large_string()
+    encoded = pa.array(values, type=kind).dictionary_encode()
+    distinct = encoded.dictionary.to_numpy(zero_copy_only=False)
+    distinct = distinct.astype(str if values.dtype.kind != "i" else np.int64)
+    order = np.argsort(distinct)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return place[encoded.indices.to_numpy()], distinct[order]
 
 
 def _checked_ids(ids: ArrayLike, name: str) -> NDArray[Any]:
-    values = np.asarray(ids)
+    """Ids as int64, or as strings (numpy's or Python's), or a sentence about the first bad one."""
+    try:
+        values = np.asarray(ids)
+        if values.dtype.kind in "US" and not hasattr(ids, "dtype"):
+            values = np.asarray(ids, dtype=object)  # numpy has made "1" of a 1 next to an "a"
+    except ValueError:
+        raise InvalidArgumentError(name, "nested sequences", "one-dimensional") from None
     if values.ndim != 1:
         raise InvalidArgumentError(name, f"shape {values.shape}", "one-dimensional")
     if values.dtype.kind == "O":
         values = _from_objects(values, name)
     if values.dtype.kind == "f":
-        whole = np.isfinite(values) & (values == np.floor(values))
-        if not whole.all():
-            raise InvalidDataError(
-                f"{name} ids must be whole numbers or strings, got {values[np.argmin(whole)]}; "
-                "round them, or convert them to strings"
-            )
-        values = values.astype(np.int64)
-    if values.dtype.kind == "u":
-        values = values.astype(np.int64)
-    if values.dtype.kind == "i":
-        values = values.astype(np.int64, copy=False)
-        if len(values) and values.min() < 0:
-            raise InvalidDataError(
-                f"{name} ids must not be negative, got {values.min()}; negative numbers usually "
-                "mark missing values: drop these rows, or convert the ids to strings"
-            )
+        values = _from_floats(values, name)
+    if values.dtype.kind in "iu":
+        return _from_integers(values, name)
+    if values.dtype.kind == "S":
+        values = _from_bytes(values, name)
+    if values.dtype.kind in "OU":
         return values
-    if values.dtype.kind in "US":
+    if values.dtype.kind == "T":
         return values.astype(str)
     if len(values) == 0:
         return values.astype(np.int64)
@@ -75,87 +99,121 @@ def _checked_ids(ids: ArrayLike, name: str) -> NDArray[Any]:
 
 def _from_objects(values: NDArray[Any], name: str) -> NDArray[Any]:
     """Object columns (pandas strings, mixed types): all strings or all whole numbers."""
-    kinds = {type(v) for v in values.tolist()}
-    if kinds <= {str}:
-        return values.astype(str)
-    if kinds <= {int}:
+    kinds = set(map(type, values))
+    if all(issubclass(kind, str) for kind in kinds):
+        return values if kinds else values.astype(np.int64)
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        if min(values) < 0 or max(values) >= 2**63:
+            return _from_integers(values, name)
         return values.astype(np.int64)
-    if kinds <= {int, float}:
+    if all(issubclass(kind, int | float | np.number) and kind is not bool for kind in kinds):
         return values.astype(np.float64)
-    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    names = " and ".join(sorted(kind.__name__ for kind in kinds))
     raise InvalidDataError(
-        f"{name} ids must all be strings or all be whole numbers, got a mix of {names}; "
+        f"{name} ids must all be strings or all be whole numbers, got {names}; "
         "drop missing ids and convert the rest to one type"
     )
 
 
+def _from_bytes(values: NDArray[Any], name: str) -> NDArray[Any]:
+    try:
+        return np.strings.decode(values, "utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidDataError(
+            f"{name} ids are bytes that are not UTF-8 ({error.object!r}); decode them to strings"
+        ) from None
+
+
+def _from_floats(values: NDArray[Any], name: str) -> NDArray[np.int64]:
+    whole = np.isfinite(values) & (values == np.floor(values))
+    if not whole.all():
+        bad = values[np.argmin(whole)]
+        cure = "drop the rows without an id" if np.isnan(bad) else "convert them to strings"
+        raise InvalidDataError(f"{name} ids must be whole numbers or strings, got {bad}; {cure}")
+    if len(values) and np.abs(values).max() > 2.0**53:
+        raise InvalidDataError(
+            f"{name} ids beyond 2**53 are not exact as floating-point numbers, got "
+            f"{values[np.argmax(np.abs(values))]}; read them as integers or strings"
+        )
+    return values.astype(np.int64)
+
+
+def _from_integers(values: NDArray[Any], name: str) -> NDArray[np.int64]:
+    if len(values) and (lowest := values.min()) < 0:
+        raise InvalidDataError(
+            f"{name} ids must not be negative, got {lowest}; negative numbers usually "
+            "mark missing values: drop these rows, or convert the ids to strings"
+        )
+    if len(values) and (highest := values.max()) >= 2**63:
+        raise InvalidDataError(
+            f"{name} ids must be below 2**63, got {highest}; convert the ids to strings"
+        )
+    return values.astype(np.int64, copy=False)
+
+
 def _kind(values: NDArray[Any]) -> str:
-    return {"i": "whole numbers", "U": "strings"}.get(values.dtype.kind, f"of type {values.dtype}")
+    names = {"i": "whole numbers", "U": "strings", "O": "strings"}
+    return names.get(values.dtype.kind, f"of type {values.dtype}")
 
 
 def checked_weights(weight: ArrayLike, n: int) -> NDArray[np.float32]:
-    """Weights as finite float32, one per interaction."""
-    values = np.asarray(weight, dtype=np.float64)
+    """A new array of finite float32, one per interaction."""
+    try:
+        values = np.asarray(weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidDataError(f"weights must be numbers: {error}; convert them first") from None
     _same_length(values, n, "weight")
-    bad = ~np.isfinite(values)
+    limit = float(np.finfo(np.float32).max)
+    bad = ~(np.abs(values) <= limit)
     if bad.any():
         raise InvalidDataError(
-            f"weights must be finite, got {values[np.argmax(bad)]} in row {int(np.argmax(bad))} "
-            f"({int(bad.sum()):,} such rows); drop these rows or fill them in"
+            f"weights must be finite (and within float32), got {values[np.argmax(bad)]} in row "
+            f"{int(np.argmax(bad))} ({int(bad.sum()):,} such rows); drop these rows or fill them in"
         )
     return values.astype(np.float32)
 
 
 def checked_timestamps(timestamp: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Timestamps as int64: integers as they are, ``datetime64`` as seconds since 1970."""
+    """A new int64 array: numbers without their fraction, ``datetime64`` as seconds since 1970."""
     values = np.asarray(timestamp)
+    if values.dtype.kind not in "iufM":
+        values = _parsed_times(values)
     _same_length(values, n, "timestamp")
     if values.dtype.kind == "M":
-        bad = np.isnat(values)
-        seconds = values.astype("datetime64[s]").astype(np.int64)
+        bad = np.isnat(values) | (values < np.datetime64(0, "s"))
     else:
-        number = values.astype(np.float64)
-        bad = ~np.isfinite(number) | (np.abs(number) >= 2.0**63)
-        seconds = values if values.dtype.kind == "i" else np.where(bad, 0, number)
-        seconds = seconds.astype(np.int64)
-    bad = bad | (seconds < 0)
+        bad = ~((values >= 0) & (values < 2**63))
     if bad.any():
         raise InvalidDataError(
-            f"timestamps must be between 0 and 2**63 - 1, got {values[np.argmax(bad)]} in row "
-            f"{int(np.argmax(bad))} ({int(bad.sum()):,} such rows); drop these rows or shift them"
+            f"timestamps must lie between 0 (1970) and 2**63 - 1, got {values[np.argmax(bad)]} in "
+            f"row {int(np.argmax(bad))} ({int(bad.sum()):,} such rows); drop or shift these rows"
         )
-    return np.asarray(seconds, dtype=np.int64)
+    seconds = values.astype("datetime64[s]") if values.dtype.kind == "M" else values
+    return seconds.astype(np.int64)
+
+
+def _parsed_times(values: NDArray[Any]) -> NDArray[Any]:
+    """Objects of one kind: numbers with gaps, or dates."""
+    try:
+        if values.dtype.kind == "O" and all(isinstance(v, int | float) for v in values.flat):
+            return values.astype(np.float64)
+        if values.dtype.kind == "O" and not any(isinstance(v, str) for v in values.flat):
+            return np.array([_as_utc(v) for v in values.flat], dtype="datetime64[s]")
+    except (TypeError, ValueError):
+        pass  # the sentence below says it better
+    raise InvalidDataError(
+        f"timestamps must be whole numbers or dates (datetime64), got {values.flat[:1]}; "
+        "parse them first"
+    )
+
+
+def _as_utc(time: Any) -> Any:
+    # numpy warns about time zones and would keep the number, which is UTC, anyway.
+    if isinstance(time, datetime) and time.tzinfo is not None:
+        return time.astimezone(UTC).replace(tzinfo=None)
+    return time
 
 
 def _same_length(values: NDArray[Any], n: int, name: str) -> None:
     if values.shape != (n,):
         raise InvalidArgumentError(name, f"shape {values.shape}", f"of shape ({n},) like user")
-
-
-def merge_duplicates(
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    weights: NDArray[np.float32] | None,
-    times: NDArray[np.int64] | None,
-    repeated: NDArray[np.bool_],
-    rule: DuplicateRule,
-) -> tuple[
-    NDArray[np.int64], NDArray[np.int64], NDArray[np.float32] | None, NDArray[np.int64] | None
-]:
-    """One row per pair. Rows come sorted by pair, within a pair in the caller's order."""
-    if times is not None:
-        order = np.lexsort((times, columns, rows))
-        times = times[order]
-        weights = None if weights is None else weights[order]
-    first = np.flatnonzero(np.concatenate([[True], ~repeated]))
-    last = np.concatenate([first[1:], [len(rows)]]) - 1
-    at = first if rule == "first" else last
-    merged: NDArray[np.float32] | None
-    if rule == "sum":
-        ones = np.ones(len(rows)) if weights is None else weights.astype(np.float64)
-        merged = np.add.reduceat(ones, first).astype(np.float32)
-    elif rule == "max" and weights is not None:
-        merged = np.maximum.reduceat(weights, first)
-    else:
-        merged = None if weights is None else weights[at]
-    return rows[at], columns[at], merged, None if times is None else times[at]

@@ -1,0 +1,41 @@
+# Everything a fresh machine needs: Python 3.11 and make. `make demo` and `make test` set up
+# the environment themselves; the second time they find it ready.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Real data sets for the tests that can use them: a folder beside the repository, if it is there.
+TRUERANK_DATA ?= $(wildcard $(CURDIR)/../shared/data)
+export TRUERANK_DATA
+
+.PHONY: setup demo test lint bench-ranking clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "truerank needs Python 3.11 or later; set PYTHON=python3.11"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[torch,frames,dev]'
+	@touch $@
+
+demo: setup
+	$(BIN)/truerank demo --out demo-output
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest
+
+$(VENV)/.bench: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
+	@touch $@
+
+bench-ranking: $(VENV)/.bench
+	$(BIN)/python benchmarks/ranking.py
+
+clean:
+	rm -rf $(VENV) build dist demo-output bench-output

@@ -1,0 +1,106 @@
+"""The Executor protocol, and the two executors that stay inside this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor as Pool, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Protocol, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+from truerank.errors import InvalidArgumentError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+class Executor(Protocol):
+    """Applies a pure function to every task; may finish them in any order.
+
+    ``in_process`` tells whether tasks may carry live objects. Where it is false, a task must
+    be small and picklable: paths and parameters, never arrays.
+    """
+
+    @property
+    def in_process(self) -> bool: ...
+
+    def imap(
+        self, fn: Callable[[Task], Result], tasks: Iterable[Task]
+    ) -> Iterator[tuple[int, Result]]:
+        """Yield (position of the task, its result); each task counted once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serial:
+    """One after the other: the specification of the others."""
+
+    in_process: bool = field(default=True, init=False)
+
+    def imap(
+        self, fn: Callable[[Task], Result], tasks: Iterable[Task]
+    ) -> Iterator[tuple[int, Result]]:
+        """In order."""
+        for position, task in enumerate(tasks):
+            yield position, fn(task)
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Threads of this process, for work that releases the interpreter lock.
+
+    BLAS runs on one thread meanwhile: the tasks themselves keep the cores busy, and threads
+    within threads would fight for them.
+    """
+
+    workers: int = field(default_factory=lambda: available_cores())
+    in_process: bool = field(default=True, init=False)
+
+    def __post_init__(self) -> None:
+        check_workers(self.workers)
+
+    def imap(
+        self, fn: Callable[[Task], Result], tasks: Iterable[Task]
+    ) -> Iterator[tuple[int, Result]]:
+        """In the order in which they finish."""
+        with threadpool_limits(limits=1), ThreadPoolExecutor(self.workers) as pool:
+            try:
+                yield from windowed(pool, fn, enumerate(tasks), window=2 * self.workers)
+            except BaseException:  # Ctrl-C included: do not wait for what has not started
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+
+def windowed(
+    pool: Pool,
+    fn: Callable[[Task], Result],
+    numbered: Iterator[tuple[int, Task]],
+    *,
+    window: int,
+) -> Iterator[tuple[int, Result]]:
+    """Keep ``window`` tasks submitted, so that a million tasks need no million futures."""
+    pending: dict[Future[Result], int] = {}
+    while True:
+        for position, task in islice(numbered, window - len(pending)):
+            pending[pool.submit(fn, task)] = position
+        if not pending:
+            return
+        done, _ = wait(pending, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield pending.pop(future), future.result()
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def check_workers(workers: int) -> None:
+    """One clear sentence for a number of workers that makes no sense."""
+    if not isinstance(workers, int) or workers < 1:
+        raise InvalidArgumentError("workers", workers, "a whole number, at least 1")

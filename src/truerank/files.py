@@ -1,0 +1,56 @@
+"""Files appear whole or not at all: written under a temporary name, then renamed."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from truerank.errors import StorageError
+
+
+@contextmanager
+def written_whole(path: str | Path, *, force: bool = True) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``; rename it there if the block succeeds.
+
+    If anything goes wrong, Ctrl-C included, the temporary file is removed and what was at
+    ``path`` before is untouched. ``force=False`` refuses to replace an existing file.
+    """
+    target = Path(path)
+    if target.exists() and not force:
+        raise StorageError(f"{target} exists already; choose another name or pass --force")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with readable_errors(target):
+            if not target.parent.is_dir():
+                raise StorageError(f"the folder {target.parent} does not exist; create it first")
+            yield temporary
+            temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def readable_errors(path: Path) -> Iterator[None]:
+    """Turn what the operating system says about ``path`` into one sentence."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except FileNotFoundError as error:
+        raise StorageError(f"there is no file {path}; check the name") from error
+    except IsADirectoryError as error:
+        raise StorageError(f"{path} is a folder; name a file") from error
+    except PermissionError as error:
+        raise StorageError(
+            f"no permission for {path}; choose another folder or change its permissions"
+        ) from error
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise StorageError(
+                f"no space left on the device of {path}; nothing was written: free some space "
+                "or choose another folder"
+            ) from error
+        raise

@@ -1,0 +1,6 @@
+"""Models: each file reads like its paper. Fitted models are Scorers."""
+
+from truerank.models.item_knn import ItemKNN
+from truerank.models.popularity import Popularity
+
+__all__ = ["ItemKNN", "Popularity"]

@@ -1,0 +1,49 @@
+"""What every item-item model shares: scores are ``history @ item_item``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from truerank.data.interactions import Interactions
+
+Scores = NDArray[np.floating[Any]]
+Indices = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemItemScorer:
+    r"""Scores :math:`s_{ui} = \sum_j X_{uj} W_{ji}`.
+
+    Memory: the history, the item-item matrix, and one dense row per scored user.
+
+    Attributes:
+        history: Users x items, sparse.
+        item_item: Items x items, dense or sparse.
+        name: What to call the model in tables.
+    """
+
+    history: sparse.csr_array
+    item_item: NDArray[Any] | sparse.csr_array
+    name: str = "item-item"
+
+    @property
+    def n_items(self) -> int:
+        return int(self.item_item.shape[1])
+
+    def score_all(self, users: Indices) -> Scores:
+        """Scores of all items, shape ``(len(users), n_items)``."""
+        scores = self.history[users] @ self.item_item
+        return np.asarray(scores.toarray() if sparse.issparse(scores) else scores)
+
+    def score_pairs(self, users: Indices, items: Indices) -> Scores:
+        """Scores of given items, in the shape of ``items``."""
+        return np.take_along_axis(self.score_all(users), np.asarray(items), axis=1)
+
+    def fold_in(self, history: Interactions) -> ItemItemScorer:
+        """The same matrix for other users, known only by their history."""
+        return ItemItemScorer(history.matrix(), self.item_item, self.name)

@@ -1,0 +1,24 @@
+"""Ranking: designs, the Scorer protocol, and the RankTable they make."""
+
+from truerank.ranking.api import rank, rank_pairs
+from truerank.ranking.designs import Adaptive, Design, Full, Given, Sampled, Users
+from truerank.ranking.header import Header
+from truerank.ranking.scorer import FactorScorer, FunctionScorer, Scorer
+from truerank.ranking.table import Counts, RankTable
+
+__all__ = [
+    "Adaptive",
+    "Counts",
+    "Design",
+    "FactorScorer",
+    "Full",
+    "FunctionScorer",
+    "Given",
+    "Header",
+    "RankTable",
+    "Sampled",
+    "Scorer",
+    "Users",
+    "rank",
+    "rank_pairs",
+]

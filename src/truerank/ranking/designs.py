@@ -1,0 +1,177 @@
+"""Designs: whom a held-out item is ranked against, stated before anything is scored."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from truerank.errors import InvalidArgumentError, InvalidDataError
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """Against every candidate: the exact rank."""
+
+    def describe(self) -> dict[str, Any]:
+        """The design as plain values, for the header of the table."""
+        return {"kind": "full"}
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """What the sampling kernel follows: sizes, who goes on from each, and how likely.
+
+    Attributes:
+        sizes: Sample sizes, the target included, ascending.
+        go_on: From level ``j``, rows of rank at most ``go_on[j]`` go on to level ``j + 1``.
+        keep: ... with this probability.
+    """
+
+    sizes: NDArray[np.int64]
+    go_on: NDArray[np.int64]
+    keep: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """Against ``n - 1`` candidates drawn uniformly; the target makes ``n``.
+
+    Attributes:
+        n: Size of the list, the target included; at least 2.
+        replacement: Draw with replacement. Without is the default: no less informative at
+            the same cost, and exact at ``n`` = all candidates.
+    """
+
+    n: int = 100
+    replacement: bool = False
+
+    def __post_init__(self) -> None:
+        _whole("n", self.n, 2)
+
+    def levels(self, n_items: int) -> Levels:  # noqa: ARG002  # the same for every design
+        """One level, from which nobody goes on."""
+        return Levels(np.array([self.n]), np.array([0]), np.array([1.0]))
+
+    def describe(self) -> dict[str, Any]:
+        """The design as plain values, for the header of the table."""
+        return {"kind": "sampled", **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptive:
+    """Grow the sample while the target is first, so that effort goes to the top of the list.
+
+    Start with ``n0``; while the target has rank 1, multiply the size by ``growth`` up to
+    ``n_max`` (the dissertation's algorithm ``alg:adp``; samples are nested). Which size a row
+    ends with depends only on what was seen, so the stopping rule cancels in the likelihood.
+
+    Attributes:
+        n0: First size, the target included; at least 2.
+        n_max: Largest size; None for all candidates, which makes those rows exact.
+        growth: Factor between sizes, more than 1.
+        replacement: Draw with replacement. Without is the default.
+    """
+
+    n0: int = 25
+    n_max: int | None = 3200
+    growth: float = 2.0
+    replacement: bool = False
+
+    def __post_init__(self) -> None:
+        _whole("n0", self.n0, 2)
+        if self.n_max is not None:
+            _whole("n_max", self.n_max, self.n0, f"at least n0 = {self.n0}")
+        elif self.replacement:
+            raise InvalidArgumentError(
+                "n_max", None, "a number when drawing with replacement",
+                "only without replacement is there a largest sample",
+            )  # fmt: skip
+        if not self.growth > 1:
+            raise InvalidArgumentError("growth", self.growth, "more than 1")
+
+    def levels(self, n_items: int) -> Levels:
+        """Sizes n0, n0 * growth, ... up to the ceiling; rank 1 goes on."""
+        ceiling = n_items if self.n_max is None else min(self.n_max, n_items)
+        sizes = [self.n0]
+        while sizes[-1] < ceiling:
+            sizes.append(min(ceiling, max(int(sizes[-1] * self.growth), sizes[-1] + 1)))
+        go_on = np.ones(len(sizes), dtype=np.int64)
+        go_on[-1] = 0
+        return Levels(np.array(sizes), go_on, np.ones(len(sizes)))
+
+    def describe(self) -> dict[str, Any]:
+        """The design as plain values, for the header of the table."""
+        return {"kind": "adaptive", **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """Against negatives that somebody published, such as the 99 of NCF.
+
+    A negative that is the target itself (NCF's file has 156) ties with it, so the tie rule
+    decides: ``ties="pessimistic"`` counts it against the target as NCF does.
+
+    Attributes:
+        negatives: Item indices, one row per (user, item) pair in the order of the pairs:
+            a matrix, or a list of lists of different lengths.
+    """
+
+    negatives: ArrayLike
+    indptr: NDArray[np.int64] = field(init=False)
+    items: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        given: Any = self.negatives
+        if isinstance(given, np.ndarray) and given.ndim == 2:
+            lengths, items = np.full(len(given), given.shape[1]), given.reshape(-1)
+        else:
+            rows = [np.asarray(row) for row in given]
+            lengths = np.array([len(row) for row in rows], dtype=np.int64)
+            items = np.concatenate([np.empty(0, np.int64), *rows])
+        if len(lengths) == 0 or lengths.min() == 0:
+            raise InvalidDataError("each pair needs at least one negative; some rows are empty")
+        if items.dtype.kind not in "iu" or items.min() < 0:
+            raise InvalidDataError("negatives must be item indices: whole numbers from 0")
+        object.__setattr__(self, "indptr", np.concatenate([[0], np.cumsum(lengths)]))
+        object.__setattr__(self, "items", items.astype(np.int64))
+
+    def describe(self) -> dict[str, Any]:
+        """The design as plain values, for the header of the table."""
+        return {"kind": "given", "n_rows": len(self.indptr) - 1}
+
+
+InnerDesign = Full | Sampled | Adaptive
+
+
+@dataclass(frozen=True, slots=True)
+class Users:
+    """Only ``m`` users, drawn without replacement; each ranked by the inner design.
+
+    Attributes:
+        m: How many users; at least 1.
+        inner: How each of them is ranked.
+    """
+
+    m: int
+    inner: InnerDesign = field(default_factory=Full)
+
+    def __post_init__(self) -> None:
+        _whole("m", self.m, 1)
+        if not isinstance(self.inner, Full | Sampled | Adaptive):
+            raise InvalidArgumentError("inner", self.inner, "Full, Sampled or Adaptive")
+
+    def describe(self) -> dict[str, Any]:
+        """The design as plain values, for the header of the table."""
+        return {"kind": "users", "m": self.m, "inner": self.inner.describe()}
+
+
+Design = Full | Sampled | Adaptive | Given | Users
+
+
+def _whole(name: str, value: object, least: int, want: str | None = None) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:  # type: ignore[operator]  # an integer by now
+        raise InvalidArgumentError(name, value, want or f"a whole number, at least {least}")

@@ -1,0 +1,134 @@
+"""Which rivals a held-out item meets: counter-based draws, compiled.
+
+Draw ``i`` of a row depends on the row's key and on ``i`` alone. A larger sample therefore
+extends a smaller one, and neither blocks nor threads can change it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from truerank.rng import GOLDEN
+
+_GOLDEN = np.uint64(GOLDEN)
+_M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+@njit(nogil=True, cache=True)
+def mix(x: np.uint64) -> np.uint64:
+    """The finaliser of SplitMix64, as in :mod:`truerank.rng`."""
+    z = x + _GOLDEN
+    z = (z ^ (z >> _S30)) * _M1
+    z = (z ^ (z >> _S27)) * _M2
+    return z ^ (z >> _S31)
+
+
+@njit(nogil=True, cache=True)
+def extend_address(prefix: np.uint64, part: int) -> np.uint64:
+    """The word of address (..., part), given the word of (...): one step of ``rng.addresses``."""
+    return mix((prefix ^ mix(np.uint64(part))) + _GOLDEN)
+
+
+@njit(nogil=True, cache=True)
+def draw_word(key: np.uint64, i: int) -> np.uint64:
+    """Word ``i`` of the stream that starts at ``key``."""
+    return mix(key + np.uint64(i) * _GOLDEN)
+
+
+@njit(nogil=True, cache=True)
+def keep_chance(key: np.uint64, level: int) -> float:
+    """A uniform number in [0, 1) for the decision to go on from a level.
+
+    From its own stream, one address away: it shares nothing with the draws.
+    """
+    return np.float64(extend_address(key, level) >> np.uint64(11)) * 2.0**-53
+
+
+@njit(nogil=True, cache=True)
+def below(word: np.uint64, n: int) -> int:
+    """The word scaled to 0..n-1 for n < 2**32: floor(word * n / 2**64).
+
+    No rejection step: no value is off by more than n / 2**64 in probability.
+    """
+    size = np.uint64(n)
+    high = (word >> _S32) * size
+    low = ((word & _LOW) * size) >> _S32
+    return np.int64((high + low) >> _S32)
+
+
+@njit(nogil=True, cache=True)
+def mark(marks: NDArray[np.uint8], target: int, excluded: NDArray[np.int32], value: int) -> None:
+    """Write ``value`` at the target and at the excluded items."""
+    for k in range(len(excluded)):
+        marks[excluded[k]] = value
+    marks[target] = value
+
+
+@njit(nogil=True, cache=True)
+def draw_rivals(
+    out: NDArray[np.int64],
+    wanted: int,
+    key: np.uint64,
+    used: int,
+    n_items: int,
+    replacement: bool,
+    marks: NDArray[np.uint8],
+    permutation: NDArray[np.int32],
+    swapped: NDArray[np.int64],
+) -> int:
+    """The next ``wanted`` rivals of a row; returns how many words of its stream are used up.
+
+    All items are drawn from, and marked ones (the target, the excluded) passed over: so the
+    rivals are uniform among the candidates. Without replacement this is a Fisher-Yates shuffle
+    stopped early: ``permutation`` holds 0..n_items-1 when a row begins, and
+    :func:`undo_shuffle` puts it back in O(draws). The caller sees to it that there are enough.
+    """
+    found = 0
+    while found < wanted:
+        word = draw_word(key, used)
+        if replacement:
+            item = below(word, n_items)
+        else:
+            j = used + below(word, n_items - used)
+            item = np.int64(permutation[j])
+            permutation[j] = permutation[used]
+            permutation[used] = item
+            swapped[used] = j
+        used += 1
+        if marks[item] == 0:
+            out[found] = item
+            found += 1
+    return used
+
+
+@njit(nogil=True, cache=True)
+def undo_shuffle(permutation: NDArray[np.int32], swapped: NDArray[np.int64], used: int) -> None:
+    """Restore ``permutation`` to the identity after ``used`` draws."""
+    for i in range(used):
+        permutation[i] = i
+        permutation[swapped[i]] = swapped[i]
+
+
+@njit(nogil=True, cache=True)
+def count_below(sorted_items: NDArray[np.int32], item: int) -> int:
+    """How many of the ascending items are smaller than ``item``."""
+    low, high = 0, len(sorted_items)
+    while low < high:
+        middle = (low + high) // 2
+        if sorted_items[middle] < item:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(nogil=True, cache=True)
+def count_rivals(n_items: int, target: int, excluded: NDArray[np.int32]) -> int:
+    """Candidates other than the target, which stays a candidate even if it is excluded."""
+    before = count_below(excluded, target)
+    listed = before < len(excluded) and excluded[before] == target
+    return n_items - 1 - (len(excluded) - (1 if listed else 0))

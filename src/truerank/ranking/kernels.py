@@ -1,0 +1,262 @@
+"""Ranks of a block of rows under each design, compiled. :mod:`.scores` says what decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from truerank.ranking.draws import (
+    count_rivals,
+    draw_rivals,
+    keep_chance,
+    mark,
+    undo_shuffle,
+)
+from truerank.ranking.scores import (
+    RANDOM,
+    FactorArrays,
+    count_among,
+    exact_dot,
+    fill_row,
+    rank_from,
+    standing,
+)
+
+STRETCH, STEP = 512, 64
+"""Scores counted at a time: only a stretch, and in it a step, with a near-tie is seen twice."""
+
+
+@njit(nogil=True, cache=True)
+def rank_sampled(
+    scorer: Any,
+    users: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    keys: tuple[NDArray[np.uint64], NDArray[np.uint64]],
+    excluded_indptr: NDArray[np.int64],
+    excluded_items: NDArray[np.int32],
+    n_candidates: NDArray[np.int64],
+    n_items: int,
+    levels: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
+    replacement: bool,
+    tie_rule: int,
+    scratch: tuple[
+        NDArray[np.uint8], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]
+    ],
+    out: tuple[NDArray[np.int64], NDArray[np.int64]],
+) -> None:
+    """Rank and sample size of each row, the sample grown level by level.
+
+    ``keys`` are the starting words of the draws and of the tie order; ``levels`` are sample
+    sizes, the largest rank that goes on from each, and the probability to go on; ``scratch`` is
+    marks, a permutation, its swaps and room for a level.
+    """
+    draw_keys, tie_keys = keys
+    sizes, go_on, keep = levels
+    marks, permutation, swapped, rivals = scratch
+    out_rank, out_size = out
+    for row in range(len(users)):
+        user, target, key = users[row], targets[row], draw_keys[row]
+        excluded = excluded_items[excluded_indptr[user] : excluded_indptr[user + 1]]
+        # As many as there are would mean an exact rank, which repeated draws are not.
+        most = n_candidates[row] - (2 if replacement else 1)
+        mark(marks, target, excluded, 1)
+        better, tied, used, drawn, rank = 0, 0, 0, 0, 1
+        for level in range(len(sizes)):
+            wanted = min(sizes[level] - 1, most) - drawn
+            used = draw_rivals(
+                rivals, wanted, key, used, n_items, replacement, marks, permutation, swapped
+            )
+            more = count_among(scorer, user, target, rivals, wanted, tie_rule, tie_keys[row])
+            better += more[0]
+            tied += more[1]
+            drawn += wanted
+            rank = rank_from(better, tied, tie_rule)
+            if drawn == most or rank > go_on[level]:
+                break
+            if keep[level] < 1.0 and keep_chance(key, level) >= keep[level]:
+                break
+        mark(marks, target, excluded, 0)
+        if not replacement:
+            undo_shuffle(permutation, swapped, used)
+        out_rank[row] = rank
+        out_size[row] = drawn + 1
+
+
+@njit(nogil=True, cache=True)
+def rank_given(
+    scorer: Any,
+    users: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    tie_keys: NDArray[np.uint64],
+    indptr: NDArray[np.int64],
+    negatives: NDArray[np.int64],
+    tie_rule: int,
+    out_rank: NDArray[np.int64],
+) -> None:
+    """Rank of each row's target among its given negatives."""
+    for row in range(len(users)):
+        rivals = negatives[indptr[row] : indptr[row + 1]]
+        better, tied = count_among(
+            scorer, users[row], targets[row], rivals, len(rivals), tie_rule, tie_keys[row]
+        )
+        out_rank[row] = rank_from(better, tied, tie_rule)
+
+
+@njit(nogil=True, cache=True)
+def rank_item_item(
+    scorer: Any,
+    users: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    tie_keys: NDArray[np.uint64],
+    excluded_indptr: NDArray[np.int64],
+    excluded_items: NDArray[np.int32],
+    tie_rule: int,
+    out_rank: NDArray[np.int64],
+) -> None:
+    """Rank of each row's target among all candidates, from whole rows of scores."""
+    for row in range(len(users)):
+        user = users[row]
+        if scorer.owner[0] != user:
+            fill_row(scorer, user)
+        excluded = excluded_items[excluded_indptr[user] : excluded_indptr[user + 1]]
+        out_rank[row] = rank_in_row(scorer.row, targets[row], excluded, tie_rule, tie_keys[row])
+
+
+@njit(nogil=True, cache=True)
+def rank_in_row(
+    scores: NDArray[Any],
+    target: int,
+    excluded: NDArray[np.int32],
+    tie_rule: int,
+    tie_key: np.uint64,
+) -> int:
+    """Rank of the target in one full row of scores, the excluded items left out."""
+    own = scores[target]
+    above, same = np.int32(0), np.int32(0)
+    for j in range(len(scores)):
+        above = np.int32(above + np.int32(scores[j] > own))
+        same = np.int32(same + np.int32(scores[j] == own))
+    better, tied = np.int64(above), np.int64(same) - 1
+    for k in range(len(excluded)):
+        if excluded[k] != target:
+            better -= scores[excluded[k]] > own
+            tied -= scores[excluded[k]] == own
+    if tie_rule == RANDOM and tied > 0:
+        for j in range(len(scores)):
+            if scores[j] == own and j != target:
+                better += standing(j, own, target, own, tie_rule, tie_key) == 2
+        for k in range(len(excluded)):
+            j = excluded[k]
+            if scores[j] == own and j != target:
+                better -= standing(j, own, target, own, tie_rule, tie_key) == 2
+    return rank_from(better, tied, tie_rule)
+
+
+@njit(nogil=True, cache=True)
+def count_candidates(
+    users: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    excluded_indptr: NDArray[np.int64],
+    excluded_items: NDArray[np.int32],
+    n_items: int,
+) -> NDArray[np.int64]:
+    """Candidates of each row, the target included."""
+    count = np.empty(len(users), np.int64)
+    for row in range(len(users)):
+        start, stop = excluded_indptr[users[row]], excluded_indptr[users[row] + 1]
+        count[row] = 1 + count_rivals(n_items, targets[row], excluded_items[start:stop])
+    return count
+
+
+@njit(nogil=True, cache=True)
+def score_targets(
+    scorer: FactorArrays, users: NDArray[np.int64], targets: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The exact score of each row's target."""
+    own = np.empty(len(users))
+    for row in range(len(users)):
+        own[row] = exact_dot(scorer.user, users[row], scorer.item, targets[row])
+    return own
+
+
+@njit(nogil=True, cache=True)
+def ranks_from(
+    better: NDArray[np.int64], tied: NDArray[np.int64], tie_rule: int
+) -> NDArray[np.int64]:
+    """:func:`rank_from` for whole arrays."""
+    rank = np.empty(len(better), np.int64)
+    for row in range(len(better)):
+        rank[row] = rank_from(better[row], tied[row], tie_rule)
+    return rank
+
+
+@njit(nogil=True, cache=True)
+def count_in_tile(
+    tile: NDArray[np.float32],
+    first_item: int,
+    width: int,
+    scorer: FactorArrays,
+    users: NDArray[np.int64],
+    row_indptr: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    own: NDArray[np.float64],
+    tie_keys: NDArray[np.uint64],
+    excluded_indptr: NDArray[np.int64],
+    excluded_items: NDArray[np.int32],
+    cursor: NDArray[np.int64],
+    tie_rule: int,
+    better: NDArray[np.int64],
+    tied: NDArray[np.int64],
+) -> None:
+    """Add what one tile (some users x some consecutive items) says about each row.
+
+    ``cursor`` remembers, per user, the first excluded item not yet passed; tiles must come
+    in the order of their items.
+    """
+    for k in range(len(users)):
+        user = users[k]
+        at, end = cursor[k], excluded_indptr[user + 1]
+        while at < end and excluded_items[at] < first_item + width:
+            tile[k, excluded_items[at] - first_item] = -np.inf
+            at += 1
+        cursor[k] = at
+        for row in range(row_indptr[k], row_indptr[k + 1]):
+            high = np.float32(own[row] + scorer.margin[user])
+            low = np.float32(own[row] - scorer.margin[user])
+            for start in range(0, width, STRETCH):
+                stop = min(start + STRETCH, width)
+                above, around = count_around(tile, k, start, stop, low, high)
+                better[row] += above
+                if around == 0:
+                    continue
+                for first in range(start, stop, STEP):
+                    last = min(first + STEP, stop)
+                    if count_around(tile, k, first, last, low, high)[1] == 0:
+                        continue
+                    for j in range(first, last):
+                        rival = first_item + j
+                        if low <= tile[k, j] <= high and rival != targets[row]:
+                            exact = exact_dot(scorer.user, user, scorer.item, rival)
+                            outcome = standing(
+                                rival, exact, targets[row], own[row], tie_rule, tie_keys[row]
+                            )
+                            better[row] += outcome == 2
+                            tied[row] += outcome == 1
+
+
+@njit(nogil=True, cache=True)
+def count_around(
+    tile: NDArray[np.float32], k: int, start: int, stop: int, low: np.float32, high: np.float32
+) -> tuple[int, int]:
+    """Scores of a line above ``high``, and from ``low`` to ``high``, 8 at a time with AVX2.
+
+    Unsigned indices tell the compiler that none counts from the end; only so it vectorises.
+    """
+    above, reached = np.int32(0), np.int32(0)
+    for j in range(np.uint64(start), np.uint64(stop)):
+        above = np.int32(above + np.int32(tile[k, j] > high))
+        reached = np.int32(reached + np.int32(tile[k, j] >= low))
+    return np.int64(above), np.int64(reached - above)

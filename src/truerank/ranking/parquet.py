@@ -1,0 +1,78 @@
+"""A RankTable as one Parquet file: the columns, and the header as JSON in its metadata."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from truerank.errors import FileFormatError
+from truerank.files import readable_errors, written_whole
+from truerank.ranking.header import FORMAT, Header
+from truerank.ranking.table import RankTable
+
+_KEY = b"truerank.ranktable"
+_COLUMNS = {
+    "user": "user_id",
+    "item": "item_id",
+    "rank": "rank",
+    "n_sampled": "n_sampled",
+    "n_items": "n_items",
+    "weight": "weight",
+    "n_scored": "n_scored",
+}
+
+
+def as_arrow(table: RankTable) -> pa.Table:
+    """Columns under their names on disk, the header in the schema's metadata."""
+    columns = {name: getattr(table, attribute) for attribute, name in _COLUMNS.items()}
+    header = json.dumps({"format": FORMAT, **table.header.to_dict()}, sort_keys=True)
+    return pa.table(columns).replace_schema_metadata({_KEY: header.encode()})
+
+
+def write_table(table: RankTable, path: str | Path, *, force: bool = True) -> None:
+    """Write under a temporary name, then rename."""
+    with written_whole(path, force=force) as temporary:
+        pq.write_table(as_arrow(table), temporary, compression="zstd")
+
+
+def read_table(path: str | Path) -> RankTable:
+    """Read and check everything: the format, its version, and the rules of each column."""
+    file = Path(path)
+    try:
+        with readable_errors(file):
+            content = pq.read_table(file)
+    except pa.ArrowInvalid as error:
+        raise FileFormatError(
+            f"{file} is not a complete Parquet file: it is damaged or was cut short; "
+            "write or copy it again"
+        ) from error
+    metadata = content.schema.metadata or {}
+    if _KEY not in metadata:
+        missing = [name for name in _COLUMNS.values() if name not in content.column_names]
+        raise FileFormatError(
+            f"{file} is a Parquet file but not a rank table of truerank (it has columns "
+            f"{', '.join(content.column_names[:8])}"
+            + (f", it lacks {', '.join(missing)}" if missing else "")
+            + "); make one with RankTable.from_arrays(...).to_parquet(path)"
+        )
+    header = json.loads(metadata[_KEY])
+    version = header.pop("format", None)
+    if not isinstance(version, int) or version > FORMAT:
+        raise FileFormatError(
+            f"{file} has format {version}, newer than the {FORMAT} known here; upgrade truerank"
+        )
+    columns = {
+        attribute: content.column(name).to_numpy(zero_copy_only=False)
+        for attribute, name in _COLUMNS.items()
+    }
+    for name in ("user", "item"):
+        if columns[name].dtype.kind == "O":
+            columns[name] = columns[name].astype(str)
+    for name in ("rank", "n_sampled", "n_items", "n_scored"):
+        columns[name] = columns[name].astype(np.int64)
+    columns["weight"] = columns["weight"].astype(np.float64)
+    return RankTable(**columns, header=Header.from_dict(header))

@@ -1,0 +1,108 @@
+"""What ranking needs of a model: the Scorer protocol, and one line to make one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.errors import InvalidArgumentError
+
+Scores = NDArray[np.floating[Any]]
+Indices = NDArray[np.integer[Any]]
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """Anything that scores items for users; larger is better.
+
+    Two optional pairs of attributes open the fast paths. A scorer that has one of them
+    promises that its scores are exactly
+
+    * ``user_factors`` (n_users, d) and ``item_factors`` (n_items, d): their dot products;
+    * ``history`` (users x items, scipy sparse) and ``item_item`` (items x items, dense or
+      scipy sparse): ``history @ item_item``.
+
+    The promise is checked on a few pairs before ranking.
+    """
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are; items are ``0..n_items-1``."""
+
+    def score_all(self, users: Indices) -> Scores:
+        """Scores of all items, shape ``(len(users), n_items)``."""
+
+    def score_pairs(self, users: Indices, items: Indices) -> Scores:
+        """Scores of given items: ``items`` and the result are ``(len(users), n)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionScorer:
+    """A Scorer from a plain function.
+
+    >>> popularity = np.array([3.0, 1.0, 2.0])
+    >>> scorer = FunctionScorer(lambda users: np.tile(popularity, (len(users), 1)), n_items=3)
+    >>> scorer.score_pairs(np.array([7]), np.array([[2, 0]]))
+    array([[2., 3.]])
+
+    Attributes:
+        all_items: ``users -> (len(users), n_items)``; may be None if ``pairs`` is given.
+        n_items: How many items there are.
+        pairs: ``(users, items) -> scores like items``; may be None if ``all_items`` is given.
+    """
+
+    all_items: Callable[[Indices], Scores] | None = None
+    n_items: int = 0
+    pairs: Callable[[Indices, Indices], Scores] | None = None
+
+    def __post_init__(self) -> None:
+        if self.all_items is None and self.pairs is None:
+            raise InvalidArgumentError("all_items", None, "a function, or pairs must be one")
+        if self.n_items < 1:
+            raise InvalidArgumentError("n_items", self.n_items, "at least 1")
+
+    def score_all(self, users: Indices) -> Scores:
+        """From ``all_items``, or from ``pairs`` over every item."""
+        if self.all_items is not None:
+            return self.all_items(users)
+        everything = np.broadcast_to(np.arange(self.n_items), (len(users), self.n_items))
+        return self.pairs(users, everything)  # type: ignore[misc]  # one of the two is given
+
+    def score_pairs(self, users: Indices, items: Indices) -> Scores:
+        """From ``pairs``, or picked out of ``all_items``."""
+        if self.pairs is not None:
+            return self.pairs(users, items)
+        return np.take_along_axis(np.asarray(self.score_all(users)), items, axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class FactorScorer:
+    """A Scorer from two factor matrices: the score is the dot product of two rows."""
+
+    user_factors: NDArray[Any]
+    item_factors: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        if self.user_factors.ndim != 2 or self.item_factors.ndim != 2:
+            raise InvalidArgumentError("factors", "other shapes", "two matrices")
+        if self.user_factors.shape[1] != self.item_factors.shape[1]:
+            raise InvalidArgumentError(
+                "item_factors", f"{self.item_factors.shape[1]} columns",
+                f"as wide as user_factors ({self.user_factors.shape[1]})",
+            )  # fmt: skip
+
+    @property
+    def n_items(self) -> int:
+        return len(self.item_factors)
+
+    def score_all(self, users: Indices) -> Scores:
+        """``user_factors[users] @ item_factors.T``."""
+        return np.asarray(self.user_factors[users] @ self.item_factors.T)
+
+    def score_pairs(self, users: Indices, items: Indices) -> Scores:
+        """Dot products of the pairs. Memory: len(users) x n x d."""
+        return np.einsum("ud,und->un", self.user_factors[users], self.item_factors[items])

@@ -1,0 +1,66 @@
+"""Sets of (user, item) pairs: who is in both parts, and one vocabulary for parts that differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.data.interactions import Interactions
+from truerank.errors import InvalidDataError
+
+Mask = NDArray[np.bool_]
+
+
+def contained(part: Interactions, other: Interactions) -> Mask:
+    """For each interaction of ``part`` whether ``other`` has the same (user, item) pair.
+
+    Both must be over the same vocabularies.
+    """
+    wanted, known = _codes(part), _codes(other)
+    if len(known) == 0:
+        return np.zeros(len(wanted), dtype=np.bool_)
+    # Pairs of an Interactions come sorted, so a binary search is enough.
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.asarray(known[at] == wanted, dtype=np.bool_)
+
+
+def _codes(data: Interactions) -> NDArray[np.int64]:
+    return data.users.astype(np.int64) * data.n_items + data.indices
+
+
+def on_common_vocabularies(*parts: Interactions) -> list[Interactions]:
+    """The same parts, each over the union of all users and the union of all items."""
+    users = _union([part.user_ids for part in parts], "user")
+    items = _union([part.item_ids for part in parts], "item")
+    return [_renumbered(part, users, items) for part in parts]
+
+
+def _union(vocabularies: list[NDArray[Any]], name: str) -> NDArray[Any]:
+    kinds = {vocabulary.dtype.kind for vocabulary in vocabularies if len(vocabulary)}
+    if len(kinds) > 1:
+        raise InvalidDataError(
+            f"{name} ids are strings in one part and whole numbers in another; convert one to the "
+            "type of the other before splitting"
+        )
+    first = vocabularies[0]
+    if all(np.array_equal(first, vocabulary) for vocabulary in vocabularies[1:]):
+        return first
+    return np.unique(np.concatenate(vocabularies))
+
+
+def _renumbered(part: Interactions, users: NDArray[Any], items: NDArray[Any]) -> Interactions:
+    # Vocabularies are sorted, so new numbers keep the order of users and of items within a user.
+    row = np.searchsorted(users, part.user_ids)
+    column = np.searchsorted(items, part.item_ids)
+    counts = np.zeros(len(users), dtype=np.int64)
+    counts[row] = part.user_counts
+    return Interactions(
+        indptr=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        indices=column[part.indices].astype(np.int32),
+        user_ids=users,
+        item_ids=items,
+        weights=part.weights,
+        timestamps=part.timestamps,
+    )

@@ -1,0 +1,162 @@
+"""The explicit rules every split obeys, applied in one place and counted.
+
+========================  ==========================  =============================================
+argument                  values, the default first   decides about
+========================  ==========================  =============================================
+``overlap``               ``error, drop, keep``       held-out pairs the history has as well
+``short_users``           ``keep_in_train, drop``     users too short to hold anything out
+``new_users``             ``keep, drop``              held-out users without any history
+``cold_items``            ``keep, drop``              held-out items nobody in training has seen
+========================  ==========================  =============================================
+
+They are applied in this order: dropping a short user can make an item cold, never the reverse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from truerank.data.interactions import Interactions
+from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.split.pairs import Mask, contained
+from truerank.split.result import Dropped, Rule, Split, SplitReport
+
+Overlap = Literal["error", "drop", "keep"]
+ShortUsers = Literal["keep_in_train", "drop"]
+NewUsers = Literal["keep", "drop"]
+ColdItems = Literal["keep", "drop"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """One choice per rule; a wrong name is refused here."""
+
+    overlap: Overlap = "error"
+    short_users: ShortUsers = "keep_in_train"
+    new_users: NewUsers = "keep"
+    cold_items: ColdItems = "keep"
+
+    def __post_init__(self) -> None:
+        check_choice("overlap", self.overlap, get_args(Overlap))
+        check_choice("short_users", self.short_users, get_args(ShortUsers))
+        check_choice("new_users", self.new_users, get_args(NewUsers))
+        check_choice("cold_items", self.cold_items, get_args(ColdItems))
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Refuse a word that is not one of ``choices``."""
+    if value not in choices:
+        raise InvalidArgumentError(name, value, "one of " + ", ".join(map(repr, choices)))
+
+
+def apply(
+    rules: Rules,
+    rule: Rule,
+    *,
+    train: Interactions,
+    held_out: Interactions,
+    fold_in: Interactions | None = None,
+    dropped: Dropped | None = None,
+) -> Split:
+    """Drop what the rules say, refuse what cannot be evaluated, count the rest.
+
+    Args:
+        rules: The choices.
+        rule: Name and parameters of the split, kept in the result.
+        train: Over the same vocabularies as ``held_out`` and ``fold_in``.
+        held_out: Before any rule.
+        fold_in: Before any rule.
+        dropped: What the caller has dropped already.
+    """
+    before = Dropped() if dropped is None else dropped
+    leak = _in_history(held_out, train, fold_in)
+    n_leaks = int(leak.sum())
+    if n_leaks and rules.overlap == "error":
+        raise InvalidDataError(_leak_sentence(held_out, leak))
+    if n_leaks and rules.overlap == "drop":
+        held_out = held_out.select(~leak)
+
+    n_short = n_short_rows = 0
+    if rules.short_users == "drop":
+        short = (train.user_counts > 0) & (held_out.user_counts == 0)
+        rows = short[train.users]
+        n_short, n_short_rows = int(short.sum()), int(rows.sum())
+        train = train.select(~rows)
+
+    n_new = n_new_pairs = 0
+    if rules.new_users == "drop":
+        new = _without_history(train, held_out, fold_in)
+        pairs = new[held_out.users]
+        n_new, n_new_pairs = int(new.sum()), int(pairs.sum())
+        held_out = held_out.select(~pairs)
+
+    cold = train.item_counts[held_out.indices] == 0
+    n_cold = int(cold.sum())
+    if rules.cold_items == "drop":
+        held_out = held_out.select(~cold)
+    if len(held_out) == 0:
+        raise InvalidDataError(_nothing_sentence(n_leaks, n_new_pairs, n_cold))
+    if len(train) == 0:
+        raise InvalidDataError(
+            "nothing is left to train on: every interaction was held out or dropped; hold out less"
+        )
+
+    evaluated = held_out.user_counts > 0
+    known = (train.user_counts > 0) | (False if fold_in is None else fold_in.user_counts > 0)
+    report = SplitReport(
+        train=len(train),
+        held_out=len(held_out),
+        fold_in=0 if fold_in is None else len(fold_in),
+        users_evaluated=int(evaluated.sum()),
+        users_not_evaluated=int((known & ~evaluated).sum()),
+        users_without_history=int((evaluated & ~known).sum()),
+        overlapping_pairs=n_leaks if rules.overlap == "keep" else 0,
+        cold_pairs=n_cold if rules.cold_items == "keep" else 0,
+        dropped=Dropped(
+            overlapping_pairs=n_leaks if rules.overlap == "drop" else 0,
+            short_users=before.short_users + n_short,
+            short_user_interactions=before.short_user_interactions + n_short_rows,
+            new_users=n_new,
+            new_user_pairs=n_new_pairs,
+            cold_pairs=before.cold_pairs + (n_cold if rules.cold_items == "drop" else 0),
+            repeated_rows=before.repeated_rows,
+        ),
+    )
+    return Split(train=train, held_out=held_out, fold_in=fold_in, rule=rule, report=report)
+
+
+def _in_history(held_out: Interactions, train: Interactions, fold_in: Interactions | None) -> Mask:
+    leak = contained(held_out, train)
+    return leak if fold_in is None else leak | contained(held_out, fold_in)
+
+
+def _without_history(
+    train: Interactions, held_out: Interactions, fold_in: Interactions | None
+) -> Mask:
+    new = (held_out.user_counts > 0) & (train.user_counts == 0)
+    return np.asarray(new if fold_in is None else new & (fold_in.user_counts == 0), dtype=np.bool_)
+
+
+def _leak_sentence(held_out: Interactions, leak: Mask) -> str:
+    first = int(np.argmax(leak))
+    user, item = held_out.users[first], held_out.indices[first]
+    return (
+        f"{int(leak.sum()):,} of {len(held_out):,} held-out pairs are in the training part as "
+        f"well, the first is user {held_out.user_ids[user]}, item {held_out.item_ids[item]}: "
+        "a leak; take them out of the held-out part with overlap='drop', or say overlap='keep'"
+    )
+
+
+def _nothing_sentence(n_leaks: int, n_new: int, n_cold: int) -> str:
+    reasons = []
+    if n_leaks:
+        reasons.append(f"{n_leaks:,} pairs overlap with training")
+    if n_new:
+        reasons.append(f"{n_new:,} belong to users without history")
+    if n_cold:
+        reasons.append(f"{n_cold:,} have an item unseen in training")
+    why = f" ({', '.join(reasons)})" if reasons else ""
+    return f"nothing is held out{why}; hold out more, or keep what the rules drop"

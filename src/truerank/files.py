@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from truerank.errors import StorageError
+from truerank.errors import StorageError, TruerankError
 
 
 @contextmanager
@@ -19,17 +20,19 @@ def written_whole(path: str | Path, *, force: bool = True) -> Iterator[Path]:
     ``path`` before is untouched. ``force=False`` refuses to replace an existing file.
     """
     target = Path(path)
-    if target.exists() and not force:
-        raise StorageError(f"{target} exists already; choose another name or pass --force")
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    own = f"{os.getpid()}.{threading.get_ident()}"
+    temporary = target.with_name(f".{target.name}.{own}.tmp")
     try:
         with readable_errors(target):
             if not target.parent.is_dir():
                 raise StorageError(f"the folder {target.parent} does not exist; create it first")
+            if not force and target.exists():
+                raise StorageError(f"{target} exists already; choose another name or pass --force")
             yield temporary
             temporary.replace(target)
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # where we may not remove it, we could not make it either
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -37,12 +40,16 @@ def readable_errors(path: Path) -> Iterator[None]:
     """Turn what the operating system says about ``path`` into one sentence."""
     try:
         yield
-    except StorageError:
+    except TruerankError:
         raise
     except FileNotFoundError as error:
         raise StorageError(f"there is no file {path}; check the name") from error
     except IsADirectoryError as error:
         raise StorageError(f"{path} is a folder; name a file") from error
+    except NotADirectoryError as error:
+        raise StorageError(f"{path} lies inside a file, not a folder; choose another") from error
+    except FileExistsError as error:
+        raise StorageError(f"{path} is a file, not a folder; choose another") from error
     except PermissionError as error:
         raise StorageError(
             f"no permission for {path}; choose another folder or change its permissions"

@@ -65,7 +65,7 @@ def uniforms(words: NDArray[np.uint64]) -> NDArray[np.float64]:
     >>> uniforms(np.array([0, 2**63], dtype=np.uint64)).tolist()
     [0.0, 0.5]
     """
-    return (words >> np.uint64(11)) * 2.0**-53
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def checked_seed(seed: int) -> int:

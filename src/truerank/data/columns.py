@@ -30,14 +30,14 @@ def index_ids(
     if vocabulary is None:
         return index, distinct
     given = _checked_ids(vocabulary, f"{name}_ids")
-    known = np.unique(given)
+    known = _encode(given)[1]
     if len(known) != len(given):
         raise InvalidDataError(
             f"{name}_ids repeats {len(given) - len(known):,} ids; a vocabulary names each id once"
         )
-    if len(values) and len(known) and known.dtype.kind != values.dtype.kind:
+    if len(values) and len(known) and known.dtype.kind != distinct.dtype.kind:
         raise InvalidDataError(
-            f"{name} ids are {_kind(values)} but {name}_ids are {_kind(known)}; "
+            f"{name} ids are {_kind(distinct)} but {name}_ids are {_kind(known)}; "
             "convert one to the type of the other"
         )
     place = np.searchsorted(known, distinct)
@@ -80,8 +80,8 @@ def _checked_ids(ids: ArrayLike, name: str) -> NDArray[Any]:
         raise InvalidArgumentError(name, "nested sequences", "one-dimensional") from None
     if values.ndim != 1:
         raise InvalidArgumentError(name, f"shape {values.shape}", "one-dimensional")
-    if values.dtype.kind == "O":
-        values = _from_objects(values, name)
+    if values.dtype.kind in "OT":
+        values = _from_objects(values.astype(object), name)
     if values.dtype.kind == "f":
         values = _from_floats(values, name)
     if values.dtype.kind in "iu":
@@ -90,8 +90,6 @@ def _checked_ids(ids: ArrayLike, name: str) -> NDArray[Any]:
         values = _from_bytes(values, name)
     if values.dtype.kind in "OU":
         return values
-    if values.dtype.kind == "T":
-        return values.astype(str)
     if len(values) == 0:
         return values.astype(np.int64)
     raise InvalidDataError(f"{name} ids must be whole numbers or strings, got {_kind(values)}")
@@ -152,7 +150,7 @@ def _from_integers(values: NDArray[Any], name: str) -> NDArray[np.int64]:
 
 
 def _kind(values: NDArray[Any]) -> str:
-    names = {"i": "whole numbers", "U": "strings", "O": "strings"}
+    names = {"i": "whole numbers", "U": "strings"}
     return names.get(values.dtype.kind, f"of type {values.dtype}")
 
 
@@ -195,7 +193,7 @@ def checked_timestamps(timestamp: ArrayLike, n: int) -> NDArray[np.int64]:
 def _parsed_times(values: NDArray[Any]) -> NDArray[Any]:
     """Objects of one kind: numbers with gaps, or dates."""
     try:
-        if values.dtype.kind == "O" and all(isinstance(v, int | float) for v in values.flat):
+        if values.dtype.kind == "O" and all(isinstance(v, int | float | None) for v in values.flat):
             return values.astype(np.float64)
         if values.dtype.kind == "O" and not any(isinstance(v, str) for v in values.flat):
             return np.array([_as_utc(v) for v in values.flat], dtype="datetime64[s]")

@@ -52,13 +52,12 @@ Not matched: pinterest-37501, whose popularity is flatter and whose taste is nar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from truerank.data.interactions import Interactions
+from truerank.data.shelf import Draw, Shelf
 from truerank.errors import InvalidArgumentError
 from truerank.rng import Stream, addresses, checked_seed, uniforms
 
@@ -70,63 +69,9 @@ START, DURATION = 1_577_836_800, 2 * 365 * 86_400
 """All happens in the two years from 2020-01-01, in seconds."""
 
 _BLOCK = 1 << 16  # interactions made at a time: bounds memory, changes nothing else
-_ZOOM = 32
-_NARROWEST = 32  # fewest items in a window
 _NEXT_SPOT = 64
 _LOYALTY = 0.65  # p
-_FADE, _LASTING = 0.1, 0.1  # f, as a share of the log, and q
-
-# The second part of every address: append only.
-_RANK, _SHELF, _BIRTH, _ACTIVITY, _JOIN, _STAY, _SPOT, _ITEM, _CHOICE = range(9)
-
-
-@dataclass(frozen=True, slots=True)
-class _Catalogue:
-    """Items on a shelf, neighbours alike. Memory: 24 bytes per item.
-
-    Attributes:
-        shelf: Item at each place.
-        mass: ``mass[p]``, the popularity of all places before ``p``, in whole numbers, so that
-            the last bit of some processor's division cannot change a draw.
-        birth: When each item appears; the log runs from 0 to 1, half of the items are older.
-    """
-
-    shelf: Int
-    mass: Int
-    birth: Float
-
-    @classmethod
-    def make(cls, n_items: int, *, seed: int, head: float) -> _Catalogue:
-        item = np.arange(n_items)
-        rank = np.empty(n_items, dtype=np.int64)
-        rank[np.argsort(addresses(seed, Stream.DEMO, _RANK, item), kind="stable")] = item
-        shelf = np.argsort(addresses(seed, Stream.DEMO, _SHELF, item), kind="stable")
-        fall = 1.0 + rank / (head * n_items)
-        weight = np.rint(2.0**32 / (fall * np.sqrt(fall))).astype(np.int64)
-        return cls(
-            shelf=shelf,
-            mass=np.concatenate([[0], np.cumsum(weight[shelf])]),
-            birth=2.0 * uniforms(addresses(seed, Stream.DEMO, _BIRTH, item)) - 1.0,
-        )
-
-    def widths(self) -> Int:
-        """How many places each window holds: ever fewer, and all of them at last."""
-        n = len(self.shelf)
-        widths = [max(n // _ZOOM, min(n, _NARROWEST))]
-        while widths[-1] >= _ZOOM * _NARROWEST:
-            widths.append(widths[-1] // _ZOOM)
-        return np.array([*widths, n])
-
-    def place(self, start: Int, stop: Int, u: Float) -> Int:
-        """The place in ``[start, stop)`` that ``u`` in [0, 1) falls on, by popularity."""
-        low = self.mass[start]
-        at = low + (u * (self.mass[stop] - low)).astype(np.int64)
-        return np.searchsorted(self.mass, at, side="right") - 1
-
-    def fresh(self, item: Int, time: Float) -> Float:
-        """The share of its popularity that an item has at a time: 0, then 1, then fading."""
-        age = time - self.birth[item]
-        return np.where(age < 0, 0.0, _LASTING + (1 - _LASTING) / (1 + np.maximum(age, 0) / _FADE))
+_SPOTS = 1 - (1 - _LOYALTY) ** np.arange(1, 32)  # probability of one of the first 1, 2, ... spots
 
 
 def generate(
@@ -142,7 +87,7 @@ def generate(
     """Interactions with timestamps, the same bits for the same arguments.
 
     Cost: half a second at the default size. A million users and items with 15 interactions a
-    user take one minute of one core and 310 MB at the most (the result is 220 MB of it).
+    user take one minute of one core and 310 MB at the most (the result is 200 MB of it).
     Memory: 40 bytes per item, 24 per user, 12 per interaction, and 50 MB for the block in work.
 
     Args:
@@ -174,7 +119,7 @@ def generate(
     if not head > 0:
         raise InvalidArgumentError("head", head, "positive")
     seed = checked_seed(seed)
-    catalogue = _Catalogue.make(n_items, seed=seed, head=head)
+    shelf = Shelf.make(n_items, seed=seed, head=head)
     wanted = _activity(n_users, seed=seed, mean=interactions_per_user, fewest=fewest)
     wanted = np.minimum(wanted, n_items // 4)
     indptr = np.concatenate([[0], np.cumsum(wanted)])
@@ -186,7 +131,7 @@ def generate(
         users = np.arange(first, min(last, n_users))
         part = slice(indptr[users[0]], indptr[users[-1] + 1])
         indices[part], timestamps[part] = _choose(
-            users, wanted[users], catalogue, seed=seed, taste=taste
+            users, wanted[users], shelf, seed=seed, taste=taste
         )
         first = int(users[-1]) + 1
     return Interactions(
@@ -200,23 +145,23 @@ def generate(
 
 def _activity(n_users: int, *, seed: int, mean: float, fewest: int) -> Int:
     """Interactions per user: ``fewest`` and a lognormal part with a standard deviation of 1."""
-    u = uniforms(addresses(seed, Stream.DEMO, _ACTIVITY, np.arange(n_users)))
+    u = uniforms(addresses(seed, Stream.DEMO, Draw.ACTIVITY, np.arange(n_users)))
     z = ndtri(np.maximum(u, 2.0**-54))
     more = (mean - fewest) * np.exp(z - 0.5)
     return fewest + np.floor(more + 0.5).astype(np.int64)
 
 
 def _choose(
-    users: Int, wanted: Int, catalogue: _Catalogue, *, seed: int, taste: float
+    users: Int, wanted: Int, shelf: Shelf, *, seed: int, taste: float
 ) -> tuple[NDArray[np.int32], Int]:
     """Items and times of these users: the first ``wanted`` new ones of their candidates.
 
     A user's candidates are an endless list addressed by (user, number); it is read in pieces
     until everybody has enough, and how long the pieces are does not matter.
     """
-    n_items = len(catalogue.shelf)
-    join = uniforms(addresses(seed, Stream.DEMO, _JOIN, users))
-    stay = uniforms(addresses(seed, Stream.DEMO, _STAY, users))
+    n_items = len(shelf.item)
+    join = uniforms(addresses(seed, Stream.DEMO, Draw.JOIN, users))
+    stay = uniforms(addresses(seed, Stream.DEMO, Draw.STAY, users))
     stay = np.minimum(1 - join, 0.02 + 0.3 * stay * stay)
     read = np.zeros(len(users), dtype=np.int64)
     found = np.zeros(len(users), dtype=np.int64)
@@ -228,11 +173,11 @@ def _choose(
         begin = np.cumsum(more) - more
         nth = np.arange(len(who)) - np.repeat(begin - read[missing], more)
         read[missing] += more
-        word = addresses(seed, Stream.DEMO, _CHOICE, users[who], nth)
-        u = uniforms(addresses(seed, Stream.DEMO, _ITEM, users[who], nth))
-        item = _items(users[who], nth, word, u, catalogue, seed=seed, taste=taste)
+        word = addresses(seed, Stream.DEMO, Draw.CHOICE, users[who], nth)
+        u = uniforms(addresses(seed, Stream.DEMO, Draw.ITEM, users[who], nth))
+        item = _items(users[who], nth, word, u, shelf, seed=seed, taste=taste)
         when = join[who] + stay[who] * _bits(word, 24, 24)
-        taken = _bits(word, 48, 16) < catalogue.fresh(item, when)
+        taken = _bits(word, 48, 16) < shelf.fresh(item, when)
         tired = nth >= 16 * wanted[who] + 256  # all in reach is taken: from now on anything goes
         item = np.where(tired, (u * n_items).astype(np.int64), item)
         taken |= tired
@@ -253,26 +198,22 @@ def _choose(
 
 
 def _items(
-    user: Int, nth: Int, word: Words, u: Float, catalogue: _Catalogue, *, seed: int, taste: float
+    user: Int, nth: Int, word: Words, u: Float, shelf: Shelf, *, seed: int, taste: float
 ) -> Int:
     """The item of the user's ``nth`` candidate: a spot, a window around it, a place therein."""
     spot = nth // _NEXT_SPOT + np.searchsorted(_SPOTS, _bits(word, 12, 12), side="right")
-    spot_u = uniforms(addresses(seed, Stream.DEMO, _SPOT, user, spot))
-    n = len(catalogue.shelf)
-    centre = catalogue.place(np.zeros_like(user), np.full_like(user, n), spot_u)
-    widths = catalogue.widths()
+    spot_u = uniforms(addresses(seed, Stream.DEMO, Draw.SPOT, user, spot))
+    n = len(shelf.item)
+    centre = shelf.place(np.zeros_like(user), np.full_like(user, n), spot_u)
+    widths = shelf.widths()
     last = len(widths) - 1
     u_level = _bits(word, 0, 12)  # below `taste` it falls evenly on the windows, above on the shelf
     level = np.where(u_level < taste, u_level / max(taste, 2.0**-12) * last, last)
     width = widths[level.astype(np.int64)]
     start = np.clip(centre - width // 2, 0, n - width)
-    return catalogue.shelf[catalogue.place(start, start + width, u)]
+    return shelf.item[shelf.place(start, start + width, u)]
 
 
 def _bits(words: Words, shift: int, n: int) -> Float:
     """``n`` bits of each word as a number in [0, 1)."""
     return ((words >> np.uint64(shift)) & np.uint64((1 << n) - 1)).astype(np.float64) * 2.0**-n
-
-
-_SPOTS = 1 - (1 - _LOYALTY) ** np.arange(1, 32)
-"""Probability of one of the first 1, 2, ... spots of the list."""

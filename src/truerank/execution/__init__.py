@@ -1,7 +1,16 @@
 """Where work runs. Everything that names a thread, a process or a cluster is in this room."""
 
-from truerank.execution.executor import Executor, Serial, Threads, available_cores
-from truerank.execution.processes import Processes
+from truerank.execution.executor import Executor, Serial, Threads, available_cores, closed_after
+from truerank.execution.processes import Processes, WorkerLostError
 from truerank.execution.progress import Progress
 
-__all__ = ["Executor", "Processes", "Progress", "Serial", "Threads", "available_cores"]
+__all__ = [
+    "Executor",
+    "Processes",
+    "Progress",
+    "Serial",
+    "Threads",
+    "WorkerLostError",
+    "available_cores",
+    "closed_after",
+]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor as Pool, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor as Pool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol, TypeVar
@@ -55,7 +57,7 @@ class Threads:
     within threads would fight for them.
     """
 
-    workers: int = field(default_factory=lambda: available_cores())
+    workers: int = field(default_factory=lambda: available_cores())  # defined further down
     in_process: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
@@ -92,6 +94,19 @@ def windowed(
             yield pending.pop(future), future.result()
 
 
+@contextmanager
+def closed_after(results: Iterator[Result]) -> Iterator[Iterator[Result]]:
+    """Stop an executor's iterator when its reader stops, whatever the reason.
+
+    Otherwise workers would go on until somebody collects the garbage.
+    """
+    try:
+        yield results
+    finally:
+        if isinstance(results, Generator):
+            results.close()
+
+
 def available_cores() -> int:
     """Cores this process may use."""
     try:
@@ -102,5 +117,5 @@ def available_cores() -> int:
 
 def check_workers(workers: int) -> None:
     """One clear sentence for a number of workers that makes no sense."""
-    if not isinstance(workers, int) or workers < 1:
+    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
         raise InvalidArgumentError("workers", workers, "a whole number, at least 1")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -10,12 +12,13 @@ from dataclasses import dataclass, field
 
 from threadpoolctl import threadpool_limits
 
-from truerank.errors import TruerankError
+from truerank.errors import InvalidArgumentError, TruerankError
 from truerank.execution.executor import (
     Result,
     Task,
     available_cores,
     check_workers,
+    closed_after,
     windowed,
 )
 
@@ -39,6 +42,8 @@ class Processes:
 
     def __post_init__(self) -> None:
         check_workers(self.workers)
+        if not isinstance(self.retries, int) or self.retries < 0:
+            raise InvalidArgumentError("retries", self.retries, "a whole number, at least 0")
 
     def imap(
         self, fn: Callable[[Task], Result], tasks: Iterable[Task]
@@ -46,17 +51,9 @@ class Processes:
         """In the order in which they finish."""
         todo = dict(enumerate(tasks))
         for attempt in range(self.retries + 1):
-            pool = ProcessPoolExecutor(
-                self.workers,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_one_thread,
-            )
             try:
-                with pool:
-                    numbered = iter(list(todo.items()))
-                    for position, result in windowed(
-                        pool, fn, numbered, window=2 * self.workers
-                    ):
+                with closed_after(self._one_pool(fn, todo)) as results:
+                    for position, result in results:
                         del todo[position]
                         yield position, result
                 return
@@ -66,10 +63,25 @@ class Processes:
                         f"a worker process died {attempt + 1} times ({len(todo)} tasks left); "
                         "it probably ran out of memory: use fewer workers"
                     ) from error
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
+
+    def _one_pool(
+        self, fn: Callable[[Task], Result], todo: dict[int, Task]
+    ) -> Iterator[tuple[int, Result]]:
+        """All that is to do, unless a worker dies on the way."""
+        numbered = iter(list(todo.items()))
+        with ProcessPoolExecutor(
+            self.workers, mp_context=multiprocessing.get_context("spawn"), initializer=_prepare
+        ) as pool:
+            try:
+                yield from windowed(pool, fn, numbered, window=2 * self.workers)
+            except BaseException:  # Ctrl-C included: do not wait for what has not started
+                pool.shutdown(wait=True, cancel_futures=True)
                 raise
 
 
-def _one_thread() -> None:
+def _prepare() -> None:
+    """One thread per worker, before and after BLAS is loaded; Ctrl-C is the parent's business."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
     threadpool_limits(limits=1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

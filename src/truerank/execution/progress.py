@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-T = TypeVar("T")
 PATIENCE_SECONDS = 2.0
 
 
@@ -45,9 +43,11 @@ class Progress:
             from rich.progress import (
                 BarColumn,
                 MofNCompleteColumn,
-                Progress as RichProgress,
                 TextColumn,
                 TimeRemainingColumn,
+            )
+            from rich.progress import (
+                Progress as RichProgress,
             )
 
             self._bar = RichProgress(
@@ -75,11 +75,3 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
-
-
-def track(steps: Iterable[T], label: str, total: int) -> Iterator[T]:
-    """The steps as they are, with a bar beside them."""
-    with Progress(label, total) as bar:
-        for step in steps:
-            yield step
-            bar.advance()

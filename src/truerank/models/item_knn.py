@@ -15,6 +15,9 @@ from truerank.models.item_item import Indices, ItemItemScorer, Scores
 
 Similarity = Literal["cosine", "jaccard"]
 
+BLOCK_BYTES = 64 * 2**20
+"""Most that a block of the item-item product may take if it is dense."""
+
 
 @dataclass(slots=True, eq=False)
 class ItemKNN:
@@ -62,7 +65,7 @@ class ItemKNN:
         columns = X.tocsc()
         sizes = np.asarray(columns.multiply(columns).sum(axis=0)).ravel()
         n = interactions.n_items
-        step = max(1, 2**26 // (16 * n))
+        step = max(1, BLOCK_BYTES // (16 * n))
         blocks = [
             self._neighbours(columns, sizes, start, min(start + step, n))
             for start in range(0, n, step)

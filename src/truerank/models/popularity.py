@@ -38,9 +38,9 @@ class Popularity:
         """The counts, once per user."""
         return np.tile(self.item_factors[:, 0], (len(users), 1))
 
-    def score_pairs(self, users: Indices, items: Indices) -> NDArray[np.float32]:
+    def score_pairs(self, users: Indices, items: Indices) -> NDArray[np.float32]:  # noqa: ARG002
         """The counts of the items."""
-        return self.item_factors[np.asarray(items), 0]
+        return np.asarray(self.item_factors[np.asarray(items), 0])
 
     def fold_in(self, history: Interactions) -> Popularity:
         """New users get the same scores."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,15 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.execution import Executor, Progress, Serial, Threads
-from truerank.ranking.backends import CallBackend, Int, Rows, read_only
-from truerank.ranking.designs import Adaptive, Design, Full, Given, Sampled, Users
+from truerank.errors import InvalidArgumentError
+from truerank.execution import Executor, Progress, Serial, Threads, closed_after
+from truerank.ranking.backends import backend_for, check_promise
+from truerank.ranking.checks import as_indices, check_design, check_given, check_pairs, check_sizes
+from truerank.ranking.designs import Design, Full, Given, Users
 from truerank.ranking.header import CandidateRule, Header
-from truerank.ranking.kernels import count_candidates
-from truerank.ranking.jobs import BlockTask, RankJob, backend_for, rank_block, save_job
+from truerank.ranking.job_files import BlockTask, rank_block, save_job
+from truerank.ranking.jobs import RankJob, RowDesign
+from truerank.ranking.rows import Int, Rows
 from truerank.ranking.table import RankTable
-from truerank.ranking.ties import TieRule, tie_code
+from truerank.ranking.ties import TieRule
 from truerank.rng import Stream, addresses, checked_seed
 from truerank.split import Split
 from truerank.version import __version__
@@ -58,6 +61,8 @@ def rank(
             "split", type(split).__name__, "a Split",
             "make one with tr.split.leave_one_out(data), or use tr.rank_pairs",
         )  # fmt: skip
+    if candidates not in ("unseen", "all"):
+        raise InvalidArgumentError("candidates", candidates, "'unseen' or 'all'")
     seen = split.train if split.fold_in is None else split.fold_in
     scorer = model
     if split.fold_in is not None:
@@ -68,8 +73,6 @@ def rank(
                 "fold_in(history) -> Scorer",
             )  # fmt: skip
         scorer = model.fold_in(split.fold_in)
-    if candidates not in ("unseen", "all"):
-        raise InvalidArgumentError("candidates", candidates, "'unseen' or 'all'")
     return _rank(
         scorer,
         split.held_out.users.astype(np.int64),
@@ -85,7 +88,7 @@ def rank(
         origin={
             "data": split.train.fingerprint(),
             "split": split.fingerprint(),
-            "model": getattr(model, "name", type(model).__name__),
+            "model": _name(model),
         },
     )
 
@@ -121,8 +124,8 @@ def rank_pairs(
     """
     return _rank(
         scorer,
-        _indices("users", users),
-        _indices("items", items),
+        as_indices("users", users),
+        as_indices("items", items),
         design or Full(),
         seed=seed,
         exclude=exclude,
@@ -131,7 +134,7 @@ def rank_pairs(
         progress=progress,
         user_ids=None if user_ids is None else np.asarray(user_ids),
         item_ids=None if item_ids is None else np.asarray(item_ids),
-        origin={"model": getattr(scorer, "name", type(scorer).__name__)},
+        origin={"model": _name(scorer)},
     )
 
 
@@ -151,29 +154,35 @@ def _rank(
     origin: dict[str, str],
 ) -> RankTable:
     checked_seed(seed)
-    if not isinstance(design, Full | Sampled | Adaptive | Given | Users):
-        raise InvalidArgumentError(
-            "design", design, "Full(), Sampled(n), Adaptive(...), Given(...) or Users(m)"
-        )
+    check_design(design)
     backend = backend_for(scorer, user_ids)
-    _check_pairs(users, items, backend.n_items, scorer, exclude)
+    check_pairs(users, items, backend, exclude, user_ids, item_ids)
     ascending = bool((users[1:] >= users[:-1]).all())
     known = users if ascending else np.sort(users)
     population = 1 + int((known[1:] != known[:-1]).sum())
-    chosen = np.arange(len(users))
-    inner = design
+    inner: RowDesign
     if isinstance(design, Users):
         chosen, inner = _sample_users(users, design.m, seed), design.inner
+    else:
+        chosen, inner = np.arange(len(users)), design
     order = chosen if ascending else chosen[np.argsort(users[chosen], kind="stable")]
     if isinstance(inner, Given):
-        inner = _in_order(inner, order, len(users), backend.n_items)
-    rows = _rows(users[order], items[order], backend.n_items, seed, exclude, ties)
-    _check_sizes(inner, rows, user_ids)
-    if not isinstance(backend, CallBackend):
-        _check_promise(scorer, backend, rows)
+        check_given(inner, len(users), backend.n_items)
+        inner = inner if ascending else inner.take(order)
+    rows = Rows.of(
+        users[order],
+        items[order],
+        n_items=backend.n_items,
+        seed=seed,
+        exclude=exclude,
+        ties=ties,
+    )
+    check_sizes(inner, rows, user_ids)
+    check_promise(scorer, backend, rows)
     ranked, sizes = _run(RankJob(rows, backend, inner), executor, progress)
     back = np.argsort(order, kind="stable")  # rows return in the order they came in
     users, items = users[order][back], items[order][back]
+    drawn = ties == "random" or not isinstance(design, Full | Given)
     return RankTable(
         user=users if user_ids is None else user_ids[users],
         item=items if item_ids is None else item_ids[items],
@@ -185,7 +194,7 @@ def _rank(
         header=Header(
             design=design.describe(),
             replacement=bool(getattr(inner, "replacement", False)),
-            seed=None if isinstance(design, Full | Given) else int(seed),
+            seed=int(seed) if drawn else None,
             ties=ties,
             candidates=_candidate_rule(inner, exclude),
             n_population=population,
@@ -198,110 +207,20 @@ def _rank(
 def _run(job: RankJob, executor: Executor | None, progress: bool | None) -> tuple[Int, Int]:
     if executor is None:
         executor = Threads() if job.backend.releases_lock else Serial()
-    blocks = job.blocks()
     ranked, sizes = np.empty(len(job.rows), np.int64), np.empty(len(job.rows), np.int64)
-    with tempfile.TemporaryDirectory(prefix="truerank-") as folder:
+    with ExitStack() as stack:
         place: RankJob | str = job
         if not executor.in_process:
-            save_job(job, Path(folder))
-            place = folder
-        tasks = (BlockTask(place, start, stop) for start, stop in blocks)
-        with Progress("ranking", total=len(job.rows), enabled=progress) as bar:
-            for _, (start, block_ranks, block_sizes) in executor.imap(rank_block, tasks):
-                ranked[start : start + len(block_ranks)] = block_ranks
-                sizes[start : start + len(block_ranks)] = block_sizes
-                bar.advance(len(block_ranks))
+            place = stack.enter_context(tempfile.TemporaryDirectory(prefix="truerank-"))
+            save_job(job, Path(place))
+        tasks = (BlockTask(place, start, stop) for start, stop in job.blocks())
+        bar = stack.enter_context(Progress("ranking", total=len(job.rows), enabled=progress))
+        results = stack.enter_context(closed_after(executor.imap(rank_block, tasks)))
+        for _, (start, block_ranks, block_sizes) in results:
+            ranked[start : start + len(block_ranks)] = block_ranks
+            sizes[start : start + len(block_ranks)] = block_sizes
+            bar.advance(len(block_ranks))
     return ranked, sizes
-
-
-def _rows(
-    users: Int, items: Int, n_items: int, seed: int, exclude: Interactions | None, ties: TieRule
-) -> Rows:
-    if exclude is None:
-        indptr, excluded = np.zeros(int(users.max()) + 2, np.int64), np.empty(0, np.int32)
-    else:
-        indptr, excluded = exclude.indptr, exclude.indices
-    seen = (read_only(indptr), read_only(excluded))
-    return Rows(
-        users=users,
-        targets=items,
-        keys=addresses(seed, Stream.NEGATIVES, users, items),
-        tie_keys=addresses(seed, Stream.TIES, users) if ties == "random" else np.zeros(
-            len(users), np.uint64
-        ),
-        excluded_indptr=indptr,
-        excluded_items=excluded,
-        n_candidates=count_candidates(read_only(users), read_only(items), *seen, n_items),
-        tie_rule=tie_code(ties),
-    )  # fmt: skip
-
-
-def _indices(name: str, values: ArrayLike) -> Int:
-    array = np.asarray(values)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise InvalidArgumentError(
-            name, f"shape {array.shape} of {array.dtype}", "a one-dimensional array of indices"
-        )
-    return array.astype(np.int64)
-
-
-def _check_pairs(
-    users: Int, items: Int, n_items: int, scorer: Any, exclude: Interactions | None
-) -> None:
-    if len(users) == 0:
-        raise InvalidDataError("there is nothing to rank: no (user, item) pairs were held out")
-    if len(users) != len(items):
-        raise InvalidArgumentError("items", f"{len(items)} items", f"as many as users: {len(users)}")
-    n_users = len(scorer.user_factors) if hasattr(scorer, "user_factors") else None
-    if exclude is not None:
-        if exclude.n_items != n_items:
-            raise InvalidArgumentError(
-                "exclude", f"{exclude.n_items:,} items", f"over the scorer's {n_items:,} items"
-            )
-        n_users = exclude.n_users if n_users is None else min(n_users, exclude.n_users)
-    for name, index, size in (("users", users, n_users), ("items", items, n_items)):
-        if index.min() < 0 or (size is not None and index.max() >= size):
-            wrong = index.min() if index.min() < 0 else index.max()
-            raise InvalidArgumentError(
-                name, int(wrong), "indices from 0" + (f" to {size - 1:,}" if size else ""),
-                "indices, not external ids, are wanted here",
-            )  # fmt: skip
-
-
-def _check_sizes(design: Design, rows: Rows, names: NDArray[Any] | None) -> None:
-    """A fixed sample must fit the candidates of every user."""
-    wanted = {Sampled: "n", Adaptive: "n0"}.get(type(design))
-    if wanted is None:
-        return
-    n = getattr(design, wanted)
-    room = rows.n_candidates - int(getattr(design, "replacement", False))
-    if (n > room).any():
-        row = int(np.argmin(room))
-        user = rows.users[row] if names is None else names[rows.users[row]]
-        raise InvalidArgumentError(
-            wanted, n, f"at most {int(room[row]):,}, the candidates of user {user}",
-            "take a smaller sample, or Full()",
-        )  # fmt: skip
-
-
-def _check_promise(scorer: Any, backend: Any, rows: Rows) -> None:
-    """Fast paths must score as the scorer itself does; a few pairs tell."""
-    if not hasattr(scorer, "score_pairs"):
-        return
-    few = np.unique(np.linspace(0, len(rows) - 1, 4).astype(np.int64))
-    users, items = rows.users[few], rows.targets[few]
-    own = np.asarray(scorer.score_pairs(users, np.stack([items, items[::-1]], axis=1)))
-    fast = backend.score_pairs(users, np.stack([items, items[::-1]], axis=1))
-    if own.shape != fast.shape or not np.allclose(own, fast, rtol=1e-3, atol=1e-4 * _scale(fast)):
-        raise InvalidDataError(
-            f"the factors (or the item-item matrix) of {type(scorer).__name__} do not give the "
-            "scores of its score_pairs; remove these attributes, or fold biases and scaling "
-            "into them"
-        )
-
-
-def _scale(values: NDArray[Any]) -> float:
-    return float(np.abs(values).max(initial=0.0)) + 1e-12
 
 
 def _sample_users(users: Int, m: int, seed: int) -> NDArray[np.int64]:
@@ -313,20 +232,12 @@ def _sample_users(users: Int, m: int, seed: int) -> NDArray[np.int64]:
     return np.flatnonzero(np.isin(users, known[np.argsort(words, kind="stable")[:m]]))
 
 
-def _in_order(design: Given, order: Int, n_rows: int, n_items: int) -> Given:
-    if len(design.indptr) - 1 != n_rows:
-        raise InvalidArgumentError(
-            "negatives", f"{len(design.indptr) - 1} rows", f"{n_rows} rows, one per pair"
-        )
-    if design.items.max() >= n_items:
-        raise InvalidArgumentError(
-            "negatives", int(design.items.max()), f"item indices below {n_items:,}"
-        )
-    lists = [design.items[design.indptr[row] : design.indptr[row + 1]] for row in order]
-    return Given(lists)
-
-
 def _candidate_rule(design: Design, exclude: Interactions | None) -> CandidateRule:
     if isinstance(design, Given):
         return "given"
     return "all" if exclude is None else "unseen"
+
+
+def _name(scorer: Any) -> str:
+    name = getattr(scorer, "name", None)
+    return name if isinstance(name, str) else type(scorer).__name__

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,7 +49,8 @@ class Sampled:
     replacement: bool = False
 
     def __post_init__(self) -> None:
-        _whole("n", self.n, 2)
+        object.__setattr__(self, "n", _whole("n", self.n, 2))
+        object.__setattr__(self, "replacement", bool(self.replacement))
 
     def levels(self, n_items: int) -> Levels:  # noqa: ARG002  # the same for every design
         """One level, from which nobody goes on."""
@@ -81,23 +82,28 @@ class Adaptive:
     replacement: bool = False
 
     def __post_init__(self) -> None:
-        _whole("n0", self.n0, 2)
+        object.__setattr__(self, "n0", _whole("n0", self.n0, 2))
+        object.__setattr__(self, "replacement", bool(self.replacement))
         if self.n_max is not None:
-            _whole("n_max", self.n_max, self.n0, f"at least n0 = {self.n0}")
+            most = _whole("n_max", self.n_max, self.n0, f"a whole number, at least n0 = {self.n0}")
+            object.__setattr__(self, "n_max", most)
         elif self.replacement:
             raise InvalidArgumentError(
                 "n_max", None, "a number when drawing with replacement",
                 "only without replacement is there a largest sample",
             )  # fmt: skip
-        if not self.growth > 1:
-            raise InvalidArgumentError("growth", self.growth, "more than 1")
+        number = isinstance(self.growth, int | float | np.number)
+        if not number or not 1 < self.growth < np.inf:
+            raise InvalidArgumentError("growth", self.growth, "a number, more than 1")
+        object.__setattr__(self, "growth", float(self.growth))
 
     def levels(self, n_items: int) -> Levels:
         """Sizes n0, n0 * growth, ... up to the ceiling; rank 1 goes on."""
         ceiling = n_items if self.n_max is None else min(self.n_max, n_items)
         sizes = [self.n0]
         while sizes[-1] < ceiling:
-            sizes.append(min(ceiling, max(int(sizes[-1] * self.growth), sizes[-1] + 1)))
+            larger = min(sizes[-1] * self.growth, ceiling)
+            sizes.append(max(int(larger), sizes[-1] + 1))
         go_on = np.ones(len(sizes), dtype=np.int64)
         go_on[-1] = 0
         return Levels(np.array(sizes), go_on, np.ones(len(sizes)))
@@ -128,7 +134,9 @@ class Given:
         if isinstance(given, np.ndarray) and given.ndim == 2:
             lengths, items = np.full(len(given), given.shape[1]), given.reshape(-1)
         else:
-            rows = [np.asarray(row) for row in given]
+            rows = [np.asarray(row) for row in given] if np.iterable(given) else []
+            if any(row.ndim != 1 for row in rows):
+                raise InvalidDataError("negatives must be a matrix or a list of lists")
             lengths = np.array([len(row) for row in rows], dtype=np.int64)
             items = np.concatenate([np.empty(0, np.int64), *rows])
         if len(lengths) == 0 or lengths.min() == 0:
@@ -137,6 +145,22 @@ class Given:
             raise InvalidDataError("negatives must be item indices: whole numbers from 0")
         object.__setattr__(self, "indptr", np.concatenate([[0], np.cumsum(lengths)]))
         object.__setattr__(self, "items", items.astype(np.int64))
+
+    @classmethod
+    def from_lists(cls, indptr: NDArray[np.int64], items: NDArray[np.int64]) -> Self:
+        """From lists laid end to end: ``items[indptr[k]:indptr[k + 1]]`` belong to pair k."""
+        given = cls.__new__(cls)
+        object.__setattr__(given, "negatives", items)
+        object.__setattr__(given, "indptr", indptr)
+        object.__setattr__(given, "items", items)
+        return given
+
+    def take(self, rows: NDArray[np.int64]) -> Self:
+        """The lists of some rows, in that order."""
+        lengths = np.diff(self.indptr)[rows]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        shift = np.repeat(self.indptr[rows] - indptr[:-1], lengths)
+        return self.from_lists(indptr, self.items[np.arange(indptr[-1]) + shift])
 
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
@@ -159,7 +183,7 @@ class Users:
     inner: InnerDesign = field(default_factory=Full)
 
     def __post_init__(self) -> None:
-        _whole("m", self.m, 1)
+        object.__setattr__(self, "m", _whole("m", self.m, 1))
         if not isinstance(self.inner, Full | Sampled | Adaptive):
             raise InvalidArgumentError("inner", self.inner, "Full, Sampled or Adaptive")
 
@@ -171,7 +195,7 @@ class Users:
 Design = Full | Sampled | Adaptive | Given | Users
 
 
-def _whole(name: str, value: object, least: int, want: str | None = None) -> None:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least:  # type: ignore[operator]  # an integer by now
-        raise InvalidArgumentError(name, value, want or f"a whole number, at least {least}")
+def _whole(name: str, value: object, least: int, want: str | None = None) -> int:
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least:
+        return int(value)
+    raise InvalidArgumentError(name, value, want or f"a whole number, at least {least}")

@@ -49,7 +49,7 @@ def keep_chance(key: np.uint64, level: int) -> float:
 
 
 @njit(nogil=True, cache=True)
-def below(word: np.uint64, n: int) -> int:
+def below(word: np.uint64, n: int) -> np.int64:
     """The word scaled to 0..n-1 for n < 2**32: floor(word * n / 2**64).
 
     No rejection step: no value is off by more than n / 2**64 in probability.

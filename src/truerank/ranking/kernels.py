@@ -42,9 +42,7 @@ def rank_sampled(
     levels: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
     replacement: bool,
     tie_rule: int,
-    scratch: tuple[
-        NDArray[np.uint8], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]
-    ],
+    scratch: tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]],
     out: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> None:
     """Rank and sample size of each row, the sample grown level by level.
@@ -139,7 +137,7 @@ def rank_in_row(
     for j in range(len(scores)):
         above = np.int32(above + np.int32(scores[j] > own))
         same = np.int32(same + np.int32(scores[j] == own))
-    better, tied = np.int64(above), np.int64(same) - 1
+    better, tied = int(above), int(same) - 1
     for k in range(len(excluded)):
         if excluded[k] != target:
             better -= scores[excluded[k]] > own
@@ -149,9 +147,9 @@ def rank_in_row(
             if scores[j] == own and j != target:
                 better += standing(j, own, target, own, tie_rule, tie_key) == 2
         for k in range(len(excluded)):
-            j = excluded[k]
-            if scores[j] == own and j != target:
-                better -= standing(j, own, target, own, tie_rule, tie_key) == 2
+            item = int(excluded[k])
+            if scores[item] == own and item != target:
+                better -= standing(item, own, target, own, tie_rule, tie_key) == 2
     return rank_from(better, tied, tie_rule)
 
 
@@ -250,7 +248,7 @@ def count_in_tile(
 @njit(nogil=True, cache=True)
 def count_around(
     tile: NDArray[np.float32], k: int, start: int, stop: int, low: np.float32, high: np.float32
-) -> tuple[int, int]:
+) -> tuple[np.int64, np.int64]:
     """Scores of a line above ``high``, and from ``low`` to ``high``, 8 at a time with AVX2.
 
     Unsigned indices tell the compiler that none counts from the end; only so it vectorises.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -43,36 +42,40 @@ def read_table(path: str | Path) -> RankTable:
     """Read and check everything: the format, its version, and the rules of each column."""
     file = Path(path)
     try:
-        with readable_errors(file):
-            content = pq.read_table(file)
+        # Opened here, not by pyarrow, which would take a folder for a data set.
+        with readable_errors(file), file.open("rb") as stream:
+            content = pq.ParquetFile(stream).read()
     except pa.ArrowInvalid as error:
         raise FileFormatError(
             f"{file} is not a complete Parquet file: it is damaged or was cut short; "
             "write or copy it again"
         ) from error
+    header = _header(file, content)
+    columns = {}
+    for attribute, name in _COLUMNS.items():
+        if content.column(name).null_count:
+            raise FileFormatError(f"{file} has missing values in column {name}; each row needs one")
+        columns[attribute] = content.column(name).to_numpy(zero_copy_only=False)
+    return RankTable.from_arrays(**columns, header=header)
+
+
+def _header(file: Path, content: pa.Table) -> Header:
     metadata = content.schema.metadata or {}
-    if _KEY not in metadata:
-        missing = [name for name in _COLUMNS.values() if name not in content.column_names]
+    missing = [name for name in _COLUMNS.values() if name not in content.column_names]
+    if _KEY not in metadata or missing:
         raise FileFormatError(
             f"{file} is a Parquet file but not a rank table of truerank (it has columns "
             f"{', '.join(content.column_names[:8])}"
             + (f", it lacks {', '.join(missing)}" if missing else "")
             + "); make one with RankTable.from_arrays(...).to_parquet(path)"
         )
-    header = json.loads(metadata[_KEY])
-    version = header.pop("format", None)
+    try:
+        values = dict(json.loads(metadata[_KEY]))
+    except ValueError as error:
+        raise FileFormatError(f"{file} has a damaged header; write it again") from error
+    version = values.pop("format", None)
     if not isinstance(version, int) or version > FORMAT:
         raise FileFormatError(
             f"{file} has format {version}, newer than the {FORMAT} known here; upgrade truerank"
         )
-    columns = {
-        attribute: content.column(name).to_numpy(zero_copy_only=False)
-        for attribute, name in _COLUMNS.items()
-    }
-    for name in ("user", "item"):
-        if columns[name].dtype.kind == "O":
-            columns[name] = columns[name].astype(str)
-    for name in ("rank", "n_sampled", "n_items", "n_scored"):
-        columns[name] = columns[name].astype(np.int64)
-    columns["weight"] = columns["weight"].astype(np.float64)
-    return RankTable(**columns, header=Header.from_dict(header))
+    return Header.from_dict(values)

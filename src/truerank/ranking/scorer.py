@@ -105,4 +105,5 @@ class FactorScorer:
 
     def score_pairs(self, users: Indices, items: Indices) -> Scores:
         """Dot products of the pairs. Memory: len(users) x n x d."""
-        return np.einsum("ud,und->un", self.user_factors[users], self.item_factors[items])
+        x, y = self.user_factors[users], self.item_factors[items]
+        return np.asarray(np.einsum("ud,und->un", x, y))

@@ -3,7 +3,8 @@ r"""Scores, compiled, and who beats whom.
 **Which precision decides.** Scores from factors are products in float32, as fast as the
 machine multiplies, and each lies within
 
-.. math::  \varepsilon_u = (d + 4)\, 2^{-24}\, \|x_u\| \max_i \|y_i\|
+.. math::  \varepsilon_u = \frac{k}{1 - k}\, \|x_u\| \max_i \|y_i\|,
+           \quad k = (d + 4)\, 2^{-24}
 
 of the true value [higham2002]_. A rival further away than that is decided at once; one inside
 is decided by the same dot product summed in float64 in one fixed order. Ranks are thus those
@@ -12,6 +13,7 @@ from an item-item matrix are summed in float64 in the order of the user's items.
 foreign scorers are compared as they come.
 """
 
+# ruff: noqa: ARG001  # numba asks for the arguments in a stub and in its overload alike
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -174,7 +176,7 @@ def score_one(scorer: Any, user: int, item: int) -> float:
 
 @overload(score_one)
 def _score_one(scorer: Any, user: Any, item: Any) -> Any:
-    def dense(scorer: Any, user: Any, item: Any) -> float:
+    def dense(scorer: Any, user: Any, item: Any) -> Any:
         if scorer.owner[0] == user:
             return scorer.row[item]
         total = 0.0
@@ -184,7 +186,7 @@ def _score_one(scorer: Any, user: Any, item: Any) -> Any:
             )
         return total
 
-    def sparse(scorer: Any, user: Any, item: Any) -> float:
+    def sparse(scorer: Any, user: Any, item: Any) -> Any:
         if scorer.owner[0] != user:
             fill_row(scorer, user)
         return scorer.row[item]

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.metrics import Metric, MetricLike, as_metric
+from truerank.ranking.columns import COLUMNS, as_ids, as_whole, check_columns, has_repeats, spread
+from truerank.ranking.counts import Counts, count_rows
 from truerank.ranking.header import Header
 
 if TYPE_CHECKING:
@@ -25,7 +27,8 @@ Float = NDArray[np.float64]
 class RankTable:
     """Ranks of held-out items, with what they were ranked against.
 
-    All columns are read-only arrays of one length. ``n_sampled == n_items`` means that the
+    All columns are read-only arrays of one length; the arrays they were made from stay as they
+    were. ``n_sampled == n_items`` means that the
     rank is exact. Memory: about 50 bytes per row plus the ids.
 
     Attributes:
@@ -49,12 +52,16 @@ class RankTable:
     header: Header
 
     def __post_init__(self) -> None:
-        _check_columns(self)
-        for name in ("user", "item", "rank", "n_sampled", "n_items", "weight", "n_scored"):
+        check_columns(self)
+        for name in COLUMNS:
             # A view: freezing it does not freeze the caller's array.
             column = getattr(self, name).view()
             column.flags.writeable = False
             object.__setattr__(self, name, column)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # numpy forgets the read-only flag when it pickles; making the object anew sets it.
+        return _rebuild, ({name: getattr(self, name) for name in COLUMNS}, self.header)
 
     @classmethod
     def from_arrays(
@@ -87,47 +94,53 @@ class RankTable:
         >>> table.n_sampled.tolist()
         [100, 100]
         """
-        ranks = _whole_numbers("rank", rank)
-        n = max((np.size(column) for column in (ranks, n_sampled, n_items)), default=0)
-        sizes = _spread("n_sampled", _whole_numbers("n_sampled", n_sampled), n)
-        users = np.arange(n) if user is None else np.asarray(user)
-        items = np.zeros(n, dtype=np.int64) if item is None else np.asarray(item)
+        whole = {
+            "rank": as_whole("rank", rank),
+            "n_sampled": as_whole("n_sampled", n_sampled),
+            "n_items": as_whole("n_items", n_items),
+            "n_scored": as_whole("n_scored", n_sampled if n_scored is None else n_scored),
+        }
+        sizes = {column.size for column in whole.values()} | {np.size(weight)}
+        n = 0 if 0 in sizes else max(sizes)
+        columns: dict[str, NDArray[Any]] = {
+            **whole,
+            "weight": np.asarray(weight, dtype=np.float64),
+            "user": np.arange(n) if user is None else as_ids("user", user),
+            "item": np.zeros(n, np.int64) if item is None else as_ids("item", item),
+        }
         return cls(
-            user=_spread("user", users, n),
-            item=_spread("item", items, n),
-            rank=_spread("rank", ranks, n),
-            n_sampled=sizes,
-            n_items=_spread("n_items", _whole_numbers("n_items", n_items), n),
-            weight=_spread("weight", np.asarray(weight, dtype=np.float64), n),
-            n_scored=sizes if n_scored is None else _spread(
-                "n_scored", _whole_numbers("n_scored", n_scored), n
-            ),
+            **{name: spread(name, column, n) for name, column in columns.items()},
             header=header or Header(replacement=replacement),
-        )  # fmt: skip
+        )
 
     @classmethod
     def concat(cls, tables: Sequence[RankTable]) -> RankTable:
         """One table from shards of the same job; refuses tables that do not belong together."""
         if not tables:
             raise InvalidArgumentError("tables", [], "at least one table")
-        first = tables[0]
-        for other in tables[1:]:
-            different = first.header.differences(other.header)
+        headers = [table.header for table in tables]
+        for other in headers[1:]:
+            different = headers[0].differences(other)
+            if headers[0].design.get("kind") != "users":  # shards count their own users
+                different = [name for name in different if name != "n_population"]
             if different:
                 raise InvalidDataError(
                     f"these tables differ in {', '.join(different)}; only shards of one job can "
                     "be joined: compare different models with tr.compare instead"
                 )
         columns = {
-            name: np.concatenate([getattr(table, name) for table in tables])
-            for name in ("user", "item", "rank", "n_sampled", "n_items", "weight", "n_scored")
+            name: np.concatenate([getattr(table, name) for table in tables]) for name in COLUMNS
         }
-        joined = cls(**columns, header=first.header)
-        if len(tables) > 1 and _repeats(joined.user, joined.item):
+        if len(tables) > 1 and has_repeats(columns["user"], columns["item"]):
             raise InvalidDataError(
-                "these tables share (user, item) rows; each row may come from one shard only"
+                "these tables share (user, item) rows; each row may come from one shard only, "
+                "and rows made without ids need user= and item= to be told apart"
             )
-        return joined
+        known = [header.n_population for header in headers if header.n_population is not None]
+        population = None
+        if len(known) == len(headers):  # parts of a whole say the same, shards add up
+            population = max(len(np.unique(columns["user"])), *known)
+        return cls(**columns, header=replace(headers[0], n_population=population))
 
     # ---------------------------------------------------------------- looking
 
@@ -136,18 +149,12 @@ class RankTable:
 
     def __getitem__(self, rows: slice | NDArray[Any]) -> RankTable:
         """Some of the rows, with the same header."""
-        return replace(
-            self,
-            **{
-                name: getattr(self, name)[rows]
-                for name in ("user", "item", "rank", "n_sampled", "n_items", "weight", "n_scored")
-            },
-        )
+        return replace(self, **{name: getattr(self, name)[rows] for name in COLUMNS})
 
     @property
     def is_exact(self) -> NDArray[np.bool_]:
         """Which rows hold the rank among all candidates."""
-        return self.n_sampled == self.n_items
+        return np.asarray(self.n_sampled == self.n_items)
 
     @property
     def n_users(self) -> int:
@@ -182,7 +189,7 @@ class RankTable:
 
     def counts(self) -> Counts:
         """How often each distinct (rank, n_sampled, n_items) occurs: all an estimator needs."""
-        return count_rows(self)
+        return count_rows(self.rank, self.n_sampled, self.n_items, self.weight)
 
     # ---------------------------------------------------------------- files
 
@@ -206,115 +213,12 @@ class RankTable:
         return as_arrow(self)
 
     def __repr__(self) -> str:
-        exact = int(self.is_exact.sum())
+        cost = self.n_scored.mean() if len(self) else 0.0
         return (
             f"RankTable({len(self):,} rows, {self.header.design.get('kind')} design, "
-            f"{exact:,} exact ranks, {self.n_scored.mean() if len(self) else 0:,.1f} scored per row)"
+            f"{int(self.is_exact.sum()):,} exact ranks, {cost:,.1f} scored per row)"
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """Distinct (rank, n_sampled, n_items), ascending, each with its rows and weight.
-
-    Counts of shards add up with :meth:`__add__`, in any order, to those of the whole.
-    """
-
-    rank: Int
-    n_sampled: Int
-    n_items: Int
-    n_rows: Int
-    weight: Float
-
-    def __len__(self) -> int:
-        return len(self.rank)
-
-    def __add__(self, other: Counts) -> Counts:
-        both = [
-            np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("rank", "n_sampled", "n_items", "n_rows", "weight")
-        ]
-        return _group(*both)
-
-
-def count_rows(table: RankTable) -> Counts:
-    """Reduce a table to its counts."""
-    ones = np.ones(len(table), dtype=np.int64)
-    return _group(table.rank, table.n_sampled, table.n_items, ones, table.weight)
-
-
-def _group(rank: Int, n_sampled: Int, n_items: Int, n_rows: Int, weight: Float) -> Counts:
-    order = np.lexsort((rank, n_sampled, n_items))
-    keys = np.stack([rank, n_sampled, n_items])[:, order]
-    new = np.ones(len(rank), dtype=bool)
-    new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    first = np.flatnonzero(new)
-    empty = len(first) == 0
-    return Counts(
-        rank=keys[0, first],
-        n_sampled=keys[1, first],
-        n_items=keys[2, first],
-        n_rows=n_rows if empty else np.add.reduceat(n_rows[order], first),
-        weight=weight if empty else np.add.reduceat(weight[order], first),
-    )
-
-
-def _whole_numbers(name: str, values: ArrayLike) -> Int:
-    array = np.asarray(values)
-    if array.dtype.kind == "f" and array.size and not np.all(array == np.floor(array)):
-        raise InvalidDataError(
-            f"{name} must be whole numbers, got {array[array != np.floor(array)].flat[0]}"
-        )
-    if array.dtype.kind not in "iuf":
-        raise InvalidDataError(f"{name} must be whole numbers, got values of type {array.dtype}")
-    return array.astype(np.int64)
-
-
-def _spread(name: str, values: NDArray[Any], n: int) -> NDArray[Any]:
-    if values.ndim > 1 or values.size not in (1, n):
-        raise InvalidArgumentError(
-            name, f"shape {values.shape}", f"a scalar or of shape ({n},) like the other columns"
-        )
-    return np.ascontiguousarray(np.broadcast_to(values.reshape(-1), (n,)))
-
-
-def _check_columns(table: RankTable) -> None:
-    n = len(table.rank)
-    for name in ("user", "item", "n_sampled", "n_items", "weight", "n_scored"):
-        if getattr(table, name).shape != (n,):
-            raise InvalidArgumentError(
-                name, f"shape {getattr(table, name).shape}", f"of shape ({n},) like rank"
-            )
-    _refuse(table.rank < 1, "rank {} must be at least 1: ranks are 1-based", table.rank)
-    _refuse(
-        table.rank > table.n_sampled,
-        "rank {} is larger than n_sampled {}; n_sampled counts the target too, so 99 negatives "
-        "make 100",
-        table.rank,
-        table.n_sampled,
-    )
-    _refuse(
-        table.n_sampled > table.n_items,
-        "n_sampled {} is larger than n_items {}; n_items is the size of the catalogue the "
-        "sample was drawn from",
-        table.n_sampled,
-        table.n_items,
-    )
-    _refuse(
-        ~np.isfinite(table.weight) | (table.weight < 0),
-        "weight {} must be finite and not negative",
-        table.weight,
-    )
-
-
-def _refuse(bad: NDArray[np.bool_], sentence: str, *columns: NDArray[Any]) -> None:
-    if bad.any():
-        row = int(np.argmax(bad))
-        values = (column[row] for column in columns)
-        raise InvalidDataError(f"row {row}: {sentence.format(*values)}")
-
-
-def _repeats(user: NDArray[Any], item: NDArray[Any]) -> bool:
-    order = np.lexsort((item, user))
-    user, item = user[order], item[order]
-    return bool(((user[1:] == user[:-1]) & (item[1:] == item[:-1])).any())
+def _rebuild(columns: dict[str, Any], header: Header) -> RankTable:
+    return RankTable(**columns, header=header)

@@ -1,0 +1,1 @@
+"""Estimators: global metrics from sampled ranks."""

@@ -1,0 +1,126 @@
+"""What every backend does, and what the two compiled ones share."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.ranking.designs import Levels
+from truerank.ranking.kernels import rank_given, rank_sampled
+from truerank.ranking.rows import Int, Rows
+
+Scratch = tuple[NDArray[np.uint8], NDArray[np.int32], Int, Int]
+
+
+class Backend(Protocol):
+    """Ranks blocks of rows; one per kind of scorer."""
+
+    @property
+    def users_per_block(self) -> int:
+        """How many users make a task of a good size."""
+
+    @property
+    def releases_lock(self) -> bool:
+        """Whether threads can work at the same time."""
+
+    @property
+    def n_users(self) -> int | None:
+        """How many users there are, None if only the scorer knows."""
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+
+    def full(self, rows: Rows) -> Int:
+        """Ranks among all candidates."""
+
+    def sampled(self, rows: Rows, levels: Levels, replacement: bool) -> tuple[Int, Int]:
+        """Ranks among sampled candidates, and how many these were, the target included."""
+
+    def given(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
+        """Ranks among the given negatives, ``negatives[indptr[k]:indptr[k + 1]]`` of row k."""
+
+
+class CompiledBackend(ABC):
+    """Sampled and given designs by the kernels, for scores that the kernels can compute."""
+
+    __slots__ = ()
+    releases_lock: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def n_items(self) -> int:
+        """How many items there are."""
+
+    @abstractmethod
+    def arrays(self) -> Any:
+        """What the kernels score with; for one thread."""
+
+    @abstractmethod
+    def score_pairs(self, users: Int, items: Int) -> NDArray[np.float64]:
+        """Scores of a few pairs in float64, to compare with the scorer's own."""
+
+    @abstractmethod
+    def parts(self) -> dict[str, NDArray[Any]]:
+        """The arrays to lay on disk for other processes."""
+
+    @classmethod
+    @abstractmethod
+    def from_parts(cls, parts: dict[str, NDArray[Any]]) -> Self:
+        """The backend back from its arrays."""
+
+    def sampled(self, rows: Rows, levels: Levels, replacement: bool) -> tuple[Int, Int]:
+        rank, size = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+        with scratch(self.n_items) as room:
+            rank_sampled(
+                self.arrays(), rows.users, rows.targets, (rows.keys, rows.tie_keys),
+                rows.excluded_indptr, rows.excluded_items, rows.n_candidates, self.n_items,
+                (levels.sizes, levels.go_on, levels.keep), replacement, rows.tie_rule,
+                room, (rank, size),
+            )  # fmt: skip
+        return rank, size
+
+    def given(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
+        rank = np.empty(len(rows), np.int64)
+        rank_given(
+            self.arrays(), rows.users, rows.targets, rows.tie_keys, indptr, negatives,
+            rows.tie_rule, rank,
+        )  # fmt: skip
+        return rank
+
+
+_local = threading.local()
+
+
+@contextmanager
+def scratch(n_items: int) -> Iterator[Scratch]:
+    """Marks, an identity permutation, its swaps and room for the draws, one set per thread.
+
+    Memory: 21 bytes per item. The kernels leave marks and permutation as they found them. What
+    was interrupted may not have: a set is taken away while in use, and comes back for the next
+    block only if all went well.
+    """
+    kept: Scratch | None = _local.__dict__.pop("kept", None)
+    if kept is None or len(kept[0]) < n_items:
+        kept = (
+            np.zeros(n_items, np.uint8),
+            np.arange(n_items, dtype=np.int32),
+            np.empty(n_items, np.int64),
+            np.empty(n_items, np.int64),
+        )
+    yield kept
+    _local.kept = kept
+
+
+def as_float(values: Any) -> NDArray[Any]:
+    """Contiguous float32 or float64: the two kinds that the kernels are compiled for."""
+    array = np.asarray(values)
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    return np.ascontiguousarray(array)

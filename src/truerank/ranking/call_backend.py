@@ -1,0 +1,161 @@
+"""Ranks from any scorer, by calling it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.errors import InvalidDataError
+from truerank.ranking.backend import as_float, scratch
+from truerank.ranking.designs import Levels
+from truerank.ranking.draws import draw_rivals, keep_chance, mark, undo_shuffle
+from truerank.ranking.kernels import rank_in_row, ranks_from
+from truerank.ranking.rows import Int, Rows
+from truerank.ranking.scorer import Scorer
+from truerank.ranking.scores import standing
+
+BLOCK_BYTES = 64 * 2**20
+"""Most that one call of a foreign scorer may return."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallBackend:
+    """``score_all`` and ``score_pairs`` of any scorer, compared as they come.
+
+    The target is always scored in the same call as its rivals, so that rounding cannot put
+    it above or below itself. Memory: 64 MB of scores at a time.
+    """
+
+    scorer: Scorer
+    user_names: NDArray[Any] | None = None
+    users_per_block: int = 256
+    releases_lock: ClassVar[bool] = False
+
+    @property
+    def n_users(self) -> None:
+        return None
+
+    @property
+    def n_items(self) -> int:
+        return int(self.scorer.n_items)
+
+    def full(self, rows: Rows) -> Int:
+        users, row_indptr = rows.grouped()
+        rank = np.empty(len(rows), np.int64)
+        step = max(1, BLOCK_BYTES // (8 * self.n_items))
+        for first in range(0, len(users), step):
+            some = users[first : first + step]
+            scores = self._checked(
+                self.scorer.score_all(some), some, (len(some), self.n_items), "score_all"
+            )
+            for k in range(len(some)):
+                for row in range(row_indptr[first + k], row_indptr[first + k + 1]):
+                    rank[row] = rank_in_row(
+                        scores[k], rows.targets[row], rows.excluded(row), rows.tie_rule,
+                        rows.tie_keys[row],
+                    )  # fmt: skip
+        return rank
+
+    def sampled(self, rows: Rows, levels: Levels, replacement: bool) -> tuple[Int, Int]:
+        n = len(rows)
+        better, tied, drawn = (np.zeros(n, np.int64) for _ in range(3))
+        rank, active = np.ones(n, np.int64), np.arange(n)
+        for level, size in enumerate(levels.sizes):
+            # As many as there are would mean an exact rank, which repeated draws are not.
+            most = rows.n_candidates[active] - (2 if replacement else 1)
+            wanted = np.minimum(size - 1, most)
+            for some in _slices(active, int((wanted - drawn[active]).max(initial=1)) + 1):
+                # Whoever is still active has drawn every earlier level in full.
+                start, stop = int(drawn[some[0]]), wanted[np.searchsorted(active, some)]
+                lists = [
+                    self._draw(rows, int(row), start, int(end), replacement)
+                    for row, end in zip(some, stop, strict=True)
+                ]
+                self._count(rows, some, lists, better, tied)
+            drawn[active] = wanted
+            rank[active] = ranks_from(better[active], tied[active], rows.tie_rule)
+            chance = np.array([keep_chance(rows.keys[row], level) for row in active])
+            going = (rank[active] <= levels.go_on[level]) & (chance < levels.keep[level])
+            active = active[going & (wanted < most)]
+            if len(active) == 0:
+                break
+        return rank, drawn + 1
+
+    def given(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
+        better, tied = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+        longest = int(np.diff(indptr).max(initial=0)) + 1
+        for some in _slices(np.arange(len(rows)), longest):
+            lists = [negatives[indptr[row] : indptr[row + 1]] for row in some]
+            self._count(rows, some, lists, better, tied)
+        return ranks_from(better, tied, rows.tie_rule)
+
+    def _draw(self, rows: Rows, row: int, start: int, stop: int, replacement: bool) -> Int:
+        """Rivals start..stop-1 of one row. Earlier ones are drawn again: scoring costs far more."""
+        with scratch(self.n_items) as (marks, permutation, swapped, room):
+            mark(marks, rows.targets[row], rows.excluded(row), 1)
+            used = draw_rivals(
+                room, stop, rows.keys[row], 0, self.n_items, replacement, marks, permutation,
+                swapped,
+            )  # fmt: skip
+            mark(marks, rows.targets[row], rows.excluded(row), 0)
+            if not replacement:
+                undo_shuffle(permutation, swapped, used)
+            return room[start:stop].copy()
+
+    def _count(
+        self, rows: Rows, some: NDArray[Any], lists: list[Int], better: Int, tied: Int
+    ) -> None:
+        """Score the targets (first column) with their rivals and count; short lists are padded."""
+        width = 1 + max(len(rivals) for rivals in lists)
+        items = np.repeat(rows.targets[some][:, None], width, axis=1)
+        for line, rivals in zip(items, lists, strict=True):
+            line[1 : 1 + len(rivals)] = rivals
+        users = rows.users[some]
+        scores = self._checked(
+            self.scorer.score_pairs(users, items), users, items.shape, "score_pairs"
+        )
+        for k, (row, rivals) in enumerate(zip(some, lists, strict=True)):
+            mine, others = scores[k, 0], scores[k, 1 : 1 + len(rivals)]
+            better[row] += int((others > mine).sum())
+            for rival in rivals[others == mine]:
+                outcome = standing(
+                    rival, mine, rows.targets[row], mine, rows.tie_rule, rows.tie_keys[row]
+                )
+                better[row] += outcome == 2
+                tied[row] += outcome == 1
+
+    def _checked(
+        self, scores: Any, users: Int, shape: tuple[int, ...], method: str
+    ) -> NDArray[Any]:
+        values = np.asarray(scores)
+        if values.shape != shape:
+            raise InvalidDataError(
+                f"{method} of the scorer returned an array of shape {values.shape} for "
+                f"{len(users)} users; it must be {shape}"
+            )
+        if values.dtype.kind not in "fiub":
+            raise InvalidDataError(
+                f"{method} of the scorer returned values of type {values.dtype}; scores must be "
+                "real numbers"
+            )
+        values = as_float(values)
+        bad = np.isnan(values).any(axis=1)
+        if bad.any():
+            user = users[np.argmax(bad)]
+            name = user if self.user_names is None else self.user_names[user]
+            raise InvalidDataError(
+                f"{method} of the scorer returned NaN for user {name}, and NaN has no rank; "
+                "check the model's training, or replace NaN by -inf to rank such items last"
+            )
+        return values
+
+
+def _slices(rows: NDArray[Any], width: int) -> Iterator[NDArray[Any]]:
+    """Rows in slices whose scores fit into a block."""
+    step = max(1, BLOCK_BYTES // (16 * width))
+    for first in range(0, len(rows), step):
+        yield rows[first : first + step]

@@ -1,0 +1,100 @@
+"""What can be wrong with a request to rank, each in one sentence, before anything is scored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from truerank.data.interactions import Interactions
+from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.ranking.backend import Backend
+from truerank.ranking.designs import Adaptive, Full, Given, Sampled, Users
+from truerank.ranking.rows import Int, Rows
+
+
+def as_indices(name: str, values: ArrayLike) -> Int:
+    """Whole numbers as int64."""
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise InvalidArgumentError(
+            name, f"shape {array.shape} of {array.dtype}", "a one-dimensional array of indices"
+        )
+    return array.astype(np.int64)
+
+
+def check_design(design: object) -> None:
+    """One of the five designs."""
+    if not isinstance(design, Full | Sampled | Adaptive | Given | Users):
+        raise InvalidArgumentError(
+            "design", design, "Full(), Sampled(n), Adaptive(...), Given(...) or Users(m)"
+        )
+
+
+def check_pairs(
+    users: Int,
+    items: Int,
+    backend: Backend,
+    exclude: Interactions | None,
+    user_ids: NDArray[Any] | None,
+    item_ids: NDArray[Any] | None,
+) -> None:
+    """Indices within everything that they index: compiled code looks nothing up twice."""
+    if len(users) != len(items):
+        raise InvalidArgumentError(
+            "items", f"{len(items)} items", f"as many as users: {len(users)}"
+        )
+    if len(users) == 0:
+        raise InvalidDataError("there is nothing to rank: no (user, item) pairs were held out")
+    n_items = backend.n_items
+    if exclude is not None and exclude.n_items != n_items:
+        raise InvalidArgumentError(
+            "exclude", f"{exclude.n_items:,} items", f"over the scorer's {n_items:,} items"
+        )
+    if item_ids is not None and len(item_ids) != n_items:
+        raise InvalidArgumentError(
+            "item_ids", f"{len(item_ids):,} ids", f"of the scorer's {n_items:,} items"
+        )
+    sizes = (
+        backend.n_users,
+        None if exclude is None else exclude.n_users,
+        None if user_ids is None else len(user_ids),
+    )
+    n_users = min((size for size in sizes if size is not None), default=None)
+    for name, index, size in (("users", users, n_users), ("items", items, n_items)):
+        least, most = int(index.min()), int(index.max())
+        if least < 0 or (size is not None and most >= size):
+            raise InvalidArgumentError(
+                name, least if least < 0 else most,
+                "indices from 0" + ("" if size is None else f" to {size - 1:,}"),
+                "indices, not external ids, are wanted here",
+            )  # fmt: skip
+
+
+def check_given(design: Given, n_rows: int, n_items: int) -> None:
+    """One list of known items per pair."""
+    if len(design.indptr) - 1 != n_rows:
+        raise InvalidArgumentError(
+            "negatives", f"{len(design.indptr) - 1} rows", f"{n_rows} rows, one per pair"
+        )
+    if design.items.max() >= n_items:
+        raise InvalidArgumentError(
+            "negatives", int(design.items.max()), f"item indices below {n_items:,}"
+        )
+
+
+def check_sizes(design: object, rows: Rows, names: NDArray[Any] | None) -> None:
+    """A first sample must fit the candidates of every user."""
+    if not isinstance(design, Sampled | Adaptive):
+        return
+    name, n = ("n", design.n) if isinstance(design, Sampled) else ("n0", design.n0)
+    room = rows.n_candidates - int(design.replacement)
+    if (n > room).any():
+        row = int(np.argmin(room))
+        user = rows.users[row] if names is None else names[rows.users[row]]
+        limit = "less than" if design.replacement else "at most"
+        raise InvalidArgumentError(
+            name, n, f"{limit} {int(rows.n_candidates[row]):,}, the candidates of user {user}",
+            "take a smaller sample, or Full()",
+        )  # fmt: skip

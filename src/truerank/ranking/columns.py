@@ -1,0 +1,97 @@
+"""The columns of a RankTable: what each may hold, and how it is read from what people have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from truerank.errors import InvalidArgumentError, InvalidDataError
+
+if TYPE_CHECKING:
+    from truerank.ranking.table import RankTable
+
+COLUMNS = ("user", "item", "rank", "n_sampled", "n_items", "weight", "n_scored")
+
+
+def as_whole(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    """A copy as int64; floats are taken if they are whole.
+
+    >>> as_whole("rank", [1.0, 7.0])
+    array([1, 7])
+    """
+    array = np.asarray(values)
+    if array.dtype.kind == "f":
+        whole = (array == np.floor(array)) & (np.abs(array) < 2.0**63)
+        if not np.all(whole):
+            raise InvalidDataError(f"{name} must be whole numbers, got {array[~whole].flat[0]}")
+    elif array.dtype.kind not in "iu":
+        raise InvalidDataError(f"{name} must be whole numbers, got values of type {array.dtype}")
+    return array.astype(np.int64)
+
+
+def as_ids(name: str, values: ArrayLike) -> NDArray[Any]:
+    """External ids: whole numbers or strings."""
+    array = np.asarray(values)
+    if array.dtype.kind in "OT":
+        array = np.asarray(array.tolist())
+    if array.size and array.dtype.kind not in "iuU":
+        raise InvalidDataError(
+            f"{name} ids must be whole numbers or strings, got values of type {array.dtype}"
+        )
+    return array
+
+
+def spread(name: str, values: NDArray[Any], n: int) -> NDArray[Any]:
+    """One value per row; a single one stands for all."""
+    if values.ndim > 1 or values.size not in (1, n):
+        raise InvalidArgumentError(
+            name, f"shape {values.shape}", f"a scalar or of shape ({n},) like the other columns"
+        )
+    return np.ascontiguousarray(np.broadcast_to(values.reshape(-1), (n,)))
+
+
+def check_columns(table: RankTable) -> None:
+    """The rules that every row obeys; the first row that does not is named."""
+    n = len(table.rank)
+    for name in COLUMNS:
+        if getattr(table, name).shape != (n,):
+            raise InvalidArgumentError(
+                name, f"shape {getattr(table, name).shape}", f"of shape ({n},) like rank"
+            )
+    _refuse(table.rank < 1, "rank {} must be at least 1: ranks are 1-based", table.rank)
+    _refuse(
+        table.rank > table.n_sampled,
+        "rank {} is larger than n_sampled {}; n_sampled counts the target too, so 99 negatives "
+        "make 100",
+        table.rank,
+        table.n_sampled,
+    )
+    _refuse(
+        table.n_sampled > table.n_items,
+        "n_sampled {} is larger than n_items {}; n_items is the size of the catalogue the "
+        "sample was drawn from",
+        table.n_sampled,
+        table.n_items,
+    )
+    _refuse(
+        ~np.isfinite(table.weight) | (table.weight < 0),
+        "weight {} must be finite and not negative",
+        table.weight,
+    )
+    _refuse(table.n_scored < 0, "n_scored {} must not be negative", table.n_scored)
+
+
+def _refuse(bad: NDArray[np.bool_], sentence: str, *columns: NDArray[Any]) -> None:
+    if bad.any():
+        row = int(np.argmax(bad))
+        values = (column[row] for column in columns)
+        raise InvalidDataError(f"row {row}: {sentence.format(*values)}")
+
+
+def has_repeats(user: NDArray[Any], item: NDArray[Any]) -> bool:
+    """Whether a (user, item) pair occurs twice."""
+    order = np.lexsort((item, user))
+    user, item = user[order], item[order]
+    return bool(((user[1:] == user[:-1]) & (item[1:] == item[:-1])).any())

@@ -1,0 +1,494 @@
+from __future__ import annotations
+
+import copy
+import datetime as dt
+import pickle
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from truerank.data.interactions import Interactions
+from truerank.data.pairs import pair_order
+from truerank.errors import InvalidArgumentError, InvalidDataError
+
+USER = ["bo", "al", "al", "cy"]
+ITEM = [30, 10, 30, 20]
+
+
+def small(**more: Any) -> Interactions:
+    return Interactions.from_arrays(USER, ITEM, **more)
+
+
+def triples(data: Interactions) -> list[tuple[Any, ...]]:
+    table = data.to_arrow().to_pydict()
+    return sorted(zip(*table.values(), strict=True))
+
+
+# -------------------------------------------------------------------- what it is
+
+
+def test_ids_are_numbered_in_sorted_order() -> None:
+    data = small()
+    assert data.user_ids.tolist() == ["al", "bo", "cy"]
+    assert data.item_ids.tolist() == [10, 20, 30]
+    assert data.indptr.tolist() == [0, 2, 3, 4]
+    assert data.indices.tolist() == [0, 2, 2, 1]
+    assert data.users.tolist() == [0, 0, 1, 2]
+    assert data.items_of(0).tolist() == [0, 2]
+    assert data.user_counts.tolist() == [2, 1, 1]
+    assert data.item_counts.tolist() == [1, 1, 2]
+    assert (data.indptr.dtype, data.indices.dtype) == (np.int64, np.int32)
+    assert repr(data) == "Interactions(3 users x 3 items, 4 interactions)"
+
+
+def test_vocabulary_may_be_larger_than_what_occurs() -> None:
+    data = small(user_ids=["zo", "cy", "bo", "al"], item_ids=range(5, 35, 5))
+    assert data.user_ids.tolist() == ["al", "bo", "cy", "zo"]
+    assert data.item_ids.tolist() == [5, 10, 15, 20, 25, 30]
+    assert data.user_counts.tolist() == [2, 1, 1, 0]
+    assert triples(data) == triples(small())
+
+
+@pytest.mark.parametrize(
+    ("user", "item"),
+    [
+        pytest.param([7], [7], id="one-pair"),
+        pytest.param([7, 7], [1, 2], id="one-user"),
+        pytest.param([1, 2], [7, 7], id="one-item"),
+    ],
+)
+def test_one_user_and_one_item_are_enough(user: list[int], item: list[int]) -> None:
+    data = Interactions.from_arrays(user, item)
+    assert triples(data) == sorted(zip(user, item, strict=True))
+    assert data.matrix().shape == (len(set(user)), len(set(item)))
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pytest.param(np.array([2.0, 1.0]), id="whole-floats"),
+        pytest.param(np.array([2, 1], dtype=np.uint8), id="unsigned"),
+        pytest.param(np.array([2, 1], dtype=object), id="objects"),
+        pytest.param(np.array([np.int32(2), 1], dtype=object), id="numpy-objects"),
+        pytest.param((2, 1), id="tuple"),
+    ],
+)
+def test_whole_numbers_of_any_type(ids: Any) -> None:
+    data = Interactions.from_arrays(ids, [5, 5])
+    assert data.user_ids.tolist() == [1, 2]
+    assert data.user_ids.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pytest.param(np.array(["é", "b", "é"]), id="unicode"),
+        pytest.param(np.array(["é".encode(), b"b", "é".encode()]), id="utf-8"),
+        pytest.param(np.array(["é", "b", "é"], dtype=object), id="objects"),
+        pytest.param(np.array(["é", "b", "é"], dtype=np.dtypes.StringDType()), id="StringDType"),
+    ],
+)
+def test_strings_of_any_type(ids: Any) -> None:
+    data = Interactions.from_arrays(ids, [1, 2, 3])
+    assert data.user_ids.tolist() == ["b", "é"]
+    assert data.user_counts.tolist() == [1, 2]
+
+
+def test_huge_ids_need_no_huge_table() -> None:
+    data = Interactions.from_arrays([2**62, 3, 2**62], [1, 2, 2])
+    assert data.user_ids.tolist() == [3, 2**62]
+    assert data.user_counts.tolist() == [1, 2]
+
+
+# -------------------------------------------------------------------- bad input
+
+
+def refused(message: str, user: Any = USER, item: Any = ITEM, **more: Any) -> None:
+    with pytest.raises((InvalidDataError, InvalidArgumentError)) as caught:
+        Interactions.from_arrays(user, item, **more)
+    assert str(caught.value) == message
+
+
+def test_empty_data() -> None:
+    refused(
+        "there are no interactions: the data are empty; check the file, or the filter that ran "
+        "before",
+        [],
+        [],
+    )
+
+
+def test_negative_ids() -> None:
+    refused(
+        "user ids must not be negative, got -1; negative numbers usually mark missing values: "
+        "drop these rows, or convert the ids to strings",
+        [3, -1],
+        [1, 1],
+    )
+
+
+def test_fractional_ids() -> None:
+    refused(
+        "item ids must be whole numbers or strings, got 1.5; convert them to strings",
+        [1, 2],
+        [1.0, 1.5],
+    )
+
+
+def test_missing_ids() -> None:
+    refused(
+        "user ids must be whole numbers or strings, got nan; drop the rows without an id",
+        [1, float("nan")],
+        [1, 2],
+    )
+    refused(
+        "user ids must all be strings or all be whole numbers, got NoneType and str; drop missing "
+        "ids and convert the rest to one type",
+        ["a", None],
+        [1, 2],
+    )
+
+
+@pytest.mark.parametrize("make", [list, lambda ids: np.array(ids, dtype=object)])
+def test_mixed_types(make: Any) -> None:
+    refused(
+        "user ids must all be strings or all be whole numbers, got int and str; drop missing ids "
+        "and convert the rest to one type",
+        make([1, "a"]),
+        [1, 2],
+    )
+
+
+def test_ids_too_large() -> None:
+    message = f"user ids must be below 2**63, got {2**63}; convert the ids to strings"
+    refused(message, np.array([2**63, 1], dtype=np.uint64), [1, 2])
+    refused(message, np.array([2**63, 1], dtype=object), [1, 2])
+    refused(
+        "user ids beyond 2**53 are not exact as floating-point numbers, got 1e+300; read them as "
+        "integers or strings",
+        [1e300, 1],
+        [1, 2],
+    )
+
+
+def test_ids_that_are_no_ids() -> None:
+    refused(
+        "user ids must be whole numbers or strings, got of type bool",
+        np.array([True, False]),
+        [1, 2],
+    )
+    refused("user must be one-dimensional, got 'shape (1, 2)'", [[1, 2]], [1, 2])
+    refused("user must be one-dimensional, got 'nested sequences'", [[1], [2, 3]], [1, 2])
+    refused(
+        "user ids are bytes that are not UTF-8 (b'\\xe9'); decode them to strings",
+        np.array([b"\xe9"]),
+        [1],
+    )
+
+
+def test_ids_missing_from_the_vocabulary() -> None:
+    refused(
+        "2 item ids are not in the vocabulary item_ids, the first is 10; add them to it or drop "
+        "their rows",
+        item_ids=[20, 25],
+    )
+    refused(
+        "3 user ids are not in the vocabulary user_ids, the first is al; add them to it or drop "
+        "their rows",
+        user_ids=[],
+    )
+
+
+def test_vocabulary_that_repeats_or_has_another_type() -> None:
+    refused("item_ids repeats 1 ids; a vocabulary names each id once", item_ids=[10, 20, 30, 20])
+    refused(
+        "item ids are whole numbers but item_ids are strings; convert one to the type of the other",
+        item_ids=["10", "20", "30"],
+    )
+
+
+def test_unequal_lengths() -> None:
+    refused("item must be as long as user (4 ids), got '2 ids'", USER, [1, 2])
+    refused("weight must be of shape (4,) like user, got 'shape (2,)'", weight=[1, 2])
+    refused("timestamp must be of shape (4,) like user, got 'shape (5,)'", timestamp=range(5))
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf"), 1e39])
+def test_weights_that_are_not_finite(bad: float) -> None:
+    refused(
+        f"weights must be finite (and within float32), got {bad} in row 2 (1 such rows); drop "
+        "these rows or fill them in",
+        weight=[1, 2, bad, 4],
+    )
+
+
+def test_weights_that_are_no_numbers() -> None:
+    refused(
+        "weights must be numbers: could not convert string to float: 'x'; convert them first",
+        weight=[1, 2, "x", 4],
+    )
+
+
+@pytest.mark.parametrize(
+    ("bad", "shown"),
+    [
+        pytest.param([1, 2, -5, 4], "-5", id="negative"),
+        pytest.param(np.array([1, 2, 2**63, 4], dtype=np.uint64), str(2**63), id="too-late"),
+        pytest.param([1, 2, 1e30, 4], "1e+30", id="far-too-late"),
+        pytest.param([1, 2, float("nan"), 4], "nan", id="nan"),
+        pytest.param([1, 2, None, 4], "nan", id="none"),
+        pytest.param(np.array([0, 0, "NaT", 0], dtype="datetime64[s]"), "NaT", id="NaT"),
+        pytest.param(np.array([0, 0, -1, 0], dtype="datetime64[D]"), "1969-12-31", id="before"),
+    ],
+)
+def test_timestamps_out_of_range(bad: Any, shown: str) -> None:
+    refused(
+        f"timestamps must lie between 0 (1970) and 2**63 - 1, got {shown} in row 2 (1 such rows); "
+        "drop or shift these rows",
+        timestamp=bad,
+    )
+
+
+@pytest.mark.parametrize(
+    "bad", [["1970", "1971", "1972", "1973"], [True] * 4, [dt.date(2000, 1, 1), "x", 3, 4]]
+)
+def test_timestamps_of_another_type(bad: Any) -> None:
+    with pytest.raises(InvalidDataError, match=r"must be whole numbers or dates .* parse them"):
+        small(timestamp=bad)
+
+
+def test_unknown_rule() -> None:
+    with pytest.raises(InvalidArgumentError, match="duplicates must be one of"):
+        small(duplicates="mean")
+
+
+def test_select_wants_one_truth_value_per_interaction() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"keep must be bool of shape \(4,\)"):
+        small().select(np.array([0, 1]))
+
+
+# -------------------------------------------------------------------- times and weights
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pytest.param([86_400, 0, 0, 0], id="seconds"),
+        pytest.param([86_400.9, 0.0, 0.5, 0.0], id="fractions"),
+        pytest.param(np.array([1, 0, 0, 0], dtype="datetime64[D]"), id="datetime64"),
+        pytest.param([dt.date(1970, 1, 2)] + [dt.date(1970, 1, 1)] * 3, id="dates"),
+        pytest.param(
+            [dt.datetime(1970, 1, 2, 1, tzinfo=dt.timezone(dt.timedelta(hours=1)))]
+            + [dt.datetime(1970, 1, 1)] * 3,
+            id="time-zone",
+        ),
+    ],
+)
+def test_times_become_seconds(times: Any) -> None:
+    data = small(timestamp=times)
+    assert data.timestamps is not None
+    assert data.timestamps.tolist() == [0, 0, 86_400, 0]
+
+
+def test_nanoseconds_as_integers_stay_exact() -> None:
+    late = np.full(4, 1_600_000_000_123_456_789, dtype=np.uint64)
+    times = small(timestamp=late).timestamps
+    assert times is not None
+    assert times.tolist() == late.tolist()
+
+
+# -------------------------------------------------------------------- repeated pairs
+
+REPEATS: dict[str, Any] = {
+    "user": [1, 1, 1, 2],
+    "item": [5, 5, 5, 5],
+    "weight": [3.0, 1.0, 2.0, 9.0],
+}
+
+
+def test_duplicates_are_an_error_by_default() -> None:
+    refused(
+        "2 of 4 rows repeat a (user, item) pair, the first is user 1, item 5; say what a repeat "
+        "means with duplicates='first', 'last', 'sum' or 'max'",
+        **REPEATS,
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "weight"), [("first", 3.0), ("last", 2.0), ("sum", 6.0), ("max", 3.0)]
+)
+def test_each_rule_without_times(rule: Any, weight: float) -> None:
+    data = Interactions.from_arrays(**REPEATS, duplicates=rule)
+    assert triples(data) == [(1, 5, weight), (2, 5, 9.0)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "weight", "time"),
+    [("first", 1.0, 10), ("last", 3.0, 30), ("sum", 6.0, 30), ("max", 3.0, 30)],
+)
+def test_each_rule_with_times(rule: Any, weight: float, time: int) -> None:
+    data = Interactions.from_arrays(**REPEATS, timestamp=[30, 10, 20, 5], duplicates=rule)
+    assert triples(data) == [(1, 5, weight, time), (2, 5, 9.0, 5)]
+
+
+def test_sum_without_weights_counts() -> None:
+    data = Interactions.from_arrays(REPEATS["user"], REPEATS["item"], duplicates="sum")
+    assert triples(data) == [(1, 5, 3.0), (2, 5, 1.0)]
+    for rule in ("first", "last", "max"):
+        plain = Interactions.from_arrays(REPEATS["user"], REPEATS["item"], duplicates=rule)
+        assert plain.weights is None
+
+
+rows = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 3), st.floats(-9, 9, width=32)),
+    min_size=1,
+    max_size=40,
+)
+
+
+@settings(deadline=None)
+@given(rows=rows, rule=st.sampled_from(["first", "last", "sum", "max"]), data=st.data())
+def test_row_order_does_not_matter(rows: list[Any], rule: Any, data: st.DataObject) -> None:
+    def build(rows: list[Any]) -> Interactions:
+        user, item, time, weight = zip(*rows, strict=True)
+        return Interactions.from_arrays(user, item, timestamp=time, weight=weight, duplicates=rule)
+
+    one, other = build(rows), build(data.draw(st.permutations(rows)))
+    assert one.fingerprint() == other.fingerprint()
+    assert triples(one) == triples(other)
+    assert {(u, i) for u, i, _, _ in rows} == {(t[0], t[1]) for t in triples(one)}
+
+
+def test_wide_keys_are_sorted_in_two_steps() -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.integers(0, 50, 300) + 2**31 - 60
+    columns = rng.integers(0, 5, 300) + 2**31 - 60
+    order = pair_order(rows, columns, 2**31)
+    assert order is not None
+    assert order.tolist() == np.lexsort((columns, rows)).tolist()
+
+
+# -------------------------------------------------------------------- other doors
+
+
+def test_external_ids_come_back_through_arrow() -> None:
+    data = small(weight=[1, 2, 3, 4], timestamp=[9, 8, 7, 6])
+    table = data.to_arrow()
+    assert table.column_names == ["user_id", "item_id", "weight", "timestamp"]
+    assert triples(data) == sorted(zip(USER, ITEM, [1, 2, 3, 4], [9, 8, 7, 6], strict=True))
+    again = Interactions.from_arrow(table, weight="weight", timestamp="timestamp")
+    assert again.fingerprint() == data.fingerprint()
+
+
+def test_from_csr() -> None:
+    dense = np.array([[0, 2, 0], [1, 0, 0]])
+    data = Interactions.from_csr(sparse.csr_array(dense))
+    assert data.matrix().toarray().tolist() == dense.tolist()
+    plain = Interactions.from_csr(sparse.csr_array(dense), weighted=False)
+    assert plain.weights is None
+    assert Interactions.from_csr(sparse.coo_array(dense > 0)).weights is None
+
+
+def test_from_csr_adds_up_repeats_and_drops_zeros() -> None:
+    twice = sparse.csr_array(
+        (np.array([1.0, 2.0, 0.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2)
+    )
+    data = Interactions.from_csr(twice)
+    assert triples(data) == [(0, 1, 3.0)]
+    assert data.n_users == 2
+    assert twice.nnz == 3  # the caller's matrix is as it was
+
+
+def test_from_csr_sorts_the_ids_it_is_given() -> None:
+    matrix = sparse.csr_array(np.array([[1, 2], [0, 3]]))
+    data = Interactions.from_csr(matrix, user_ids=["b", "a"], item_ids=["y", "x"])
+    assert triples(data) == [("a", "x", 3.0), ("b", "x", 2.0), ("b", "y", 1.0)]
+    assert data.user_ids.tolist() == ["a", "b"]
+    assert np.all(np.diff(data.items_of(1)) > 0)
+
+
+def test_from_csr_refuses() -> None:
+    eye = sparse.eye_array(2, format="csr")
+    with pytest.raises(InvalidArgumentError, match="user_ids must be 2 ids, got '3 ids"):
+        Interactions.from_csr(eye, user_ids=[1, 2, 3])
+    with pytest.raises(InvalidArgumentError, match="item_ids must be 2 ids, got '2 ids"):
+        Interactions.from_csr(eye, item_ids=[1, 1])
+    with pytest.raises(InvalidArgumentError, match="matrix must be a scipy sparse matrix"):
+        Interactions.from_csr(np.eye(2))  # type: ignore[arg-type]
+    with pytest.raises(InvalidDataError, match="the data are empty"):
+        Interactions.from_csr(sparse.csr_array((3, 3)))
+
+
+# -------------------------------------------------------------------- immutable
+
+
+def frozen_arrays(data: Interactions) -> bool:
+    arrays = (
+        data.indptr,
+        data.indices,
+        data.user_ids,
+        data.item_ids,
+        data.weights,
+        data.timestamps,
+    )
+    return not any(array is not None and array.flags.writeable for array in arrays)
+
+
+def test_nothing_can_be_changed() -> None:
+    data = small(weight=[1, 2, 3, 4], timestamp=[1, 2, 3, 4])
+    assert frozen_arrays(data)
+    assert frozen_arrays(data.select(np.array([True, False, True, True])))
+    with pytest.raises(ValueError, match="read-only"):
+        data.indices[0] = 1
+    with pytest.raises(FrozenInstanceError):
+        data.indices = data.indices  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("again", [lambda d: pickle.loads(pickle.dumps(d)), copy.deepcopy])
+def test_a_copy_is_equal_and_as_immutable(again: Any) -> None:
+    data = small(weight=[1, 2, 3, 4], timestamp=[1, 2, 3, 4])
+    assert frozen_arrays(again(data))
+    assert again(data).fingerprint() == data.fingerprint()
+
+
+def test_the_callers_arrays_stay_their_own() -> None:
+    user, item, time = np.arange(3), np.arange(3), np.arange(3)
+    weight = np.ones(3, dtype=np.float32)
+    data = Interactions.from_arrays(user, item, weight=weight, timestamp=time)
+    for array in (user, item, time, weight):
+        array[0] = 2
+    assert triples(data) == [(0, 0, 1.0, 0), (1, 1, 1.0, 1), (2, 2, 1.0, 2)]
+
+
+# -------------------------------------------------------------------- fingerprint
+
+
+def test_fingerprint_tells_different_data_apart() -> None:
+    versions = [
+        small(),
+        small(weight=[1, 1, 1, 1]),
+        small(weight=[1, 1, 1, 2]),
+        small(timestamp=[1, 1, 1, 1]),
+        small(user_ids=["al", "bo", "cy", "zo"]),
+        Interactions.from_arrays(USER, [str(i) for i in ITEM]),
+        small().select(np.array([True, True, True, False])),
+    ]
+    assert len({data.fingerprint() for data in versions}) == len(versions)
+
+
+def test_fingerprint_does_not_see_the_width_of_strings() -> None:
+    wide = np.array(USER, dtype="<U40")
+    narrow = Interactions.from_arrays(USER, ITEM)
+    assert Interactions.from_arrays(wide, ITEM).fingerprint() == narrow.fingerprint()
+    vocabulary = np.array(["al", "bo", "cy"], dtype="<U40")
+    assert small(user_ids=vocabulary).fingerprint() == narrow.fingerprint()
+
+
+def test_fingerprint_is_the_same_tomorrow() -> None:
+    data = Interactions.from_arrays([0, 1], [1, 0])
+    assert data.fingerprint().startswith("80a12531bc48971a")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from truerank import metrics, models, split
     from truerank.data import Interactions, load_dataset
     from truerank.errors import TruerankError
+    from truerank.estimators import Diagnostics, Estimate, estimate, rank_distribution
     from truerank.execution import Processes, Serial, Threads
     from truerank.ranking import (
         Adaptive,
@@ -33,6 +34,10 @@ _HOMES: dict[str, str] = {
     "Interactions": "truerank.data",
     "load_dataset": "truerank.data",
     "TruerankError": "truerank.errors",
+    "Diagnostics": "truerank.estimators",
+    "Estimate": "truerank.estimators",
+    "estimate": "truerank.estimators",
+    "rank_distribution": "truerank.estimators",
     "Processes": "truerank.execution",
     "Serial": "truerank.execution",
     "Threads": "truerank.execution",
@@ -53,6 +58,8 @@ _ROOMS = ("metrics", "models", "split")
 
 __all__ = [
     "Adaptive",
+    "Diagnostics",
+    "Estimate",
     "FactorScorer",
     "Full",
     "FunctionScorer",
@@ -67,10 +74,12 @@ __all__ = [
     "TruerankError",
     "Users",
     "__version__",
+    "estimate",
     "load_dataset",
     "metrics",
     "models",
     "rank",
+    "rank_distribution",
     "rank_pairs",
     "split",
 ]

@@ -33,6 +33,7 @@ class Stream(IntEnum):
     TIES = 5
     DEMO = 6
     FOLD_IN = 7
+    PILOT = 8
 
 
 def stream(seed: int, purpose: Stream, *key: int) -> np.random.Generator:

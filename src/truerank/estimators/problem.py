@@ -35,10 +35,10 @@ class Problem:
     cells: Cells
     grid: RankGrid
     A: Float
-    n_rows: int
+    n_rows: float
 
     @classmethod
-    def of(cls, cells: Cells, *, n_rows: int, grid: RankGrid | None = None) -> Problem:
+    def of(cls, cells: Cells, *, n_rows: float, grid: RankGrid | None = None) -> Problem:
         """Build grid and likelihood for the cells."""
         grid = grid or RankGrid.of(cells.largest)
         return cls(cells, grid, likelihood_matrix(cells, grid), n_rows)

@@ -1,6 +1,7 @@
 """Models: each file reads like its paper. Fitted models are Scorers."""
 
+from truerank.models.ease import EASE
 from truerank.models.item_knn import ItemKNN
 from truerank.models.popularity import Popularity
 
-__all__ = ["ItemKNN", "Popularity"]
+__all__ = ["EASE", "ItemKNN", "Popularity"]

@@ -13,13 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.execution import Executor, Progress, Serial, Threads, closed_after
+from truerank.ranking.backend import Backend
 from truerank.ranking.backends import backend_for, check_promise
 from truerank.ranking.checks import as_indices, check_design, check_given, check_pairs, check_sizes
-from truerank.ranking.designs import Design, Full, Given, Users
+from truerank.ranking.designs import Adaptive, Design, Full, Given, Levels, Sampled, Users
 from truerank.ranking.header import CandidateRule, Header
 from truerank.ranking.job_files import BlockTask, rank_block, save_job
 from truerank.ranking.jobs import RankJob, RowDesign
 from truerank.ranking.rows import Int, Rows
+from truerank.ranking.schedule import PILOT_ROWS, scheduled_levels
 from truerank.ranking.table import RankTable
 from truerank.ranking.ties import TieRule
 from truerank.rng import Stream, addresses, checked_seed
@@ -179,7 +181,8 @@ def _rank(
     )
     check_sizes(inner, rows, user_ids)
     check_promise(scorer, backend, rows)
-    ranked, sizes = _run(RankJob(rows, backend, inner), executor, progress)
+    levels = _levels(inner, rows, backend, seed)
+    ranked, sizes = _run(RankJob(rows, backend, inner, levels), executor, progress)
     back = np.argsort(order, kind="stable")  # rows return in the order they came in
     users, items = users[order][back], items[order][back]
     drawn = ties == "random" or not isinstance(design, Full | Given)
@@ -192,7 +195,7 @@ def _rank(
         weight=np.ones(len(back)),
         n_scored=sizes[back],
         header=Header(
-            design=design.describe(),
+            design=_described(design, levels),
             replacement=bool(getattr(inner, "replacement", False)),
             seed=int(seed) if drawn else None,
             ties=ties,
@@ -202,6 +205,30 @@ def _rank(
             **origin,
         ),
     )
+
+
+def _levels(design: RowDesign, rows: Rows, backend: Backend, seed: int) -> Levels | None:
+    """The levels of a sampled design; an adaptive one with a budget asks a pilot first."""
+    if isinstance(design, Sampled):
+        return design.levels(backend.n_items)
+    if not isinstance(design, Adaptive):
+        return None
+    words = addresses(seed, Stream.PILOT, rows.users, rows.targets)
+    pilot = rows.take(np.sort(np.argsort(words, kind="stable")[:PILOT_ROWS]))
+    return scheduled_levels(
+        design,
+        backend.n_items,
+        lambda levels: backend.sampled(pilot, levels, design.replacement),
+        n_rows=len(rows),
+    )
+
+
+def _described(design: Design, levels: Levels | None) -> dict[str, Any]:
+    """The design as plain values, with the levels as they were scheduled."""
+    values = design.describe()
+    if levels is not None:
+        values.get("inner", values)["levels"] = levels.describe()
+    return values
 
 
 def _run(job: RankJob, executor: Executor | None, progress: bool | None) -> tuple[Int, Int]:

@@ -79,7 +79,8 @@ class CallBackend:
             drawn[active] = wanted
             rank[active] = ranks_from(better[active], tied[active], rows.tie_rule)
             chance = np.array([keep_chance(rows.keys[row], level) for row in active])
-            going = (rank[active] <= levels.go_on[level]) & (chance < levels.keep[level])
+            now, last = rank[active], levels.go_on[level]
+            going = (now < last) | ((now == last) & (chance < levels.keep[level]))
             active = active[going & (wanted < most)]
             if len(active) == 0:
                 break

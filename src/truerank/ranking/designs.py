@@ -22,17 +22,33 @@ class Full:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """What the sampling kernel follows: sizes, who goes on from each, and how likely.
+    """What the sampling kernel follows: sizes, and who goes on from each.
+
+    From level ``j``, rows of rank below ``go_on[j]`` go on to level ``j + 1``, and rows of rank
+    ``go_on[j]`` with probability ``keep[j]``.
 
     Attributes:
         sizes: Sample sizes, the target included, ascending.
-        go_on: From level ``j``, rows of rank at most ``go_on[j]`` go on to level ``j + 1``.
-        keep: ... with this probability.
+        go_on: Largest rank that may go on, 0 for none.
+        keep: Probability of that rank to go on.
     """
 
     sizes: NDArray[np.int64]
     go_on: NDArray[np.int64]
     keep: NDArray[np.float64]
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values, for the header of the table."""
+        return {name: getattr(self, name).tolist() for name in ("sizes", "go_on", "keep")}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """The levels back from plain values."""
+        return cls(
+            np.array(values["sizes"], np.int64),
+            np.array(values["go_on"], np.int64),
+            np.array(values["keep"], np.float64),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +77,43 @@ class Sampled:
         return {"kind": "sampled", **asdict(self)}
 
 
+BUDGET, TOP = 600.0, 50
+"""Defaults of Adaptive(): see docs/decisions/0006-adaptive-design.md for what was tried."""
+
+
 @dataclass(frozen=True, slots=True)
 class Adaptive:
-    """Grow the sample while the target is first, so that effort goes to the top of the list.
+    """Grow the sample while the target looks like the top, so that effort goes there.
 
-    Start with ``n0``; while the target has rank 1, multiply the size by ``growth`` up to
-    ``n_max`` (the dissertation's algorithm ``alg:adp``; samples are nested). Which size a row
-    ends with depends only on what was seen, so the stopping rule cancels in the likelihood.
+    Start with ``n0`` and multiply by ``growth``; samples are nested. Two forms:
+
+    * ``Adaptive(n0=100, n_max=3200)``: the dissertation's (``alg:adp``). A row goes on while its
+      target has rank 1, up to ``n_max``. What it costs depends on the model.
+    * ``Adaptive()``: ours. There is no ceiling, so the last rows are exact, but a budget: on
+      average at most ``n0 + budget`` items are scored per row, whatever the model and the
+      catalogue. A row goes on while its target has rank 1 or an estimated rank within ``top``;
+      where too many would, chance decides (:mod:`truerank.ranking.schedule`).
+
+    Which size a row ends with depends only on what was seen and on chance, so the stopping rule
+    cancels in the likelihood.
 
     Attributes:
         n0: First size, the target included; at least 2.
         n_max: Largest size; None for all candidates, which makes those rows exact.
         growth: Factor between sizes, more than 1.
         replacement: Draw with replacement. Without is the default.
+        budget: Most items scored per row beyond ``n0``, on average; inf for no limit. None is
+            600 where there is no ``n_max``, else no limit.
+        top: Estimated ranks (r N / n) that go on as well. None is 50 where there is no
+            ``n_max``, else rank 1 alone goes on.
     """
 
     n0: int = 25
-    n_max: int | None = 3200
+    n_max: int | None = None
     growth: float = 2.0
     replacement: bool = False
+    budget: float | None = None
+    top: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n0", _whole("n0", self.n0, 2))
@@ -96,15 +130,26 @@ class Adaptive:
         if not number or not 1 < self.growth < np.inf:
             raise InvalidArgumentError("growth", self.growth, "a number, more than 1")
         object.__setattr__(self, "growth", float(self.growth))
+        if self.budget is not None and not self.budget > 0:
+            raise InvalidArgumentError("budget", self.budget, "a positive number, or None")
+        if self.top is not None:
+            object.__setattr__(self, "top", _whole("top", self.top, 1))
+
+    @property
+    def spending(self) -> float | None:
+        """The budget in force, None for no limit."""
+        budget = BUDGET if self.budget is None and self.n_max is None else self.budget
+        return None if budget is None or np.isinf(budget) else float(budget)
 
     def levels(self, n_items: int) -> Levels:
-        """Sizes n0, n0 * growth, ... up to the ceiling; rank 1 goes on."""
+        """Sizes n0, n0 * growth, ... up to the ceiling, and the ranks that go on, all kept."""
         ceiling = n_items if self.n_max is None else min(self.n_max, n_items)
         sizes = [self.n0]
         while sizes[-1] < ceiling:
             larger = min(sizes[-1] * self.growth, ceiling)
             sizes.append(max(int(larger), sizes[-1] + 1))
-        go_on = np.ones(len(sizes), dtype=np.int64)
+        top = (TOP if self.n_max is None else 1) if self.top is None else self.top
+        go_on = np.maximum(1, np.array(sizes, dtype=np.int64) * top // n_items)
         go_on[-1] = 0
         return Levels(np.array(sizes), go_on, np.ones(len(sizes)))
 

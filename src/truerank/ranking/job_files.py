@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from truerank.errors import InvalidArgumentError
 from truerank.files import readable_errors
 from truerank.ranking.backend import Backend
-from truerank.ranking.designs import Adaptive, Full, Given, Sampled
+from truerank.ranking.designs import Adaptive, Full, Given, Levels, Sampled
 from truerank.ranking.factor_backend import FactorBackend
 from truerank.ranking.item_item_backend import ItemItemBackend
 from truerank.ranking.jobs import RankJob, RowDesign
@@ -54,7 +54,12 @@ def save_job(job: RankJob, folder: Path) -> None:
     groups: dict[str, Arrays] = {"rows": job.rows.arrays(), "scores": job.backend.parts()}
     if isinstance(job.design, Given):
         groups["design"] = {"indptr": job.design.indptr, "items": job.design.items}
-    described = {"backend": kind, "design": job.design.describe(), "tie_rule": job.rows.tie_rule}
+    described = {
+        "backend": kind,
+        "design": job.design.describe(),
+        "levels": job.levels and job.levels.describe(),
+        "tie_rule": job.rows.tie_rule,
+    }
     with readable_errors(folder):
         for group, arrays in groups.items():
             (folder / group).mkdir()
@@ -74,6 +79,7 @@ def load_job(folder: str) -> RankJob:
         rows=Rows(**rows, tie_rule=described["tie_rule"]),
         backend=backend,
         design=_design(described["design"], place / "design"),
+        levels=described["levels"] and Levels.from_dict(described["levels"]),
     )
 
 

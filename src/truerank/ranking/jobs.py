@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from truerank.ranking.backend import Backend
-from truerank.ranking.designs import Adaptive, Full, Given, Sampled
+from truerank.ranking.designs import Adaptive, Full, Given, Levels, Sampled
 from truerank.ranking.rows import Int, Rows
 
 RowDesign = Full | Sampled | Adaptive | Given
@@ -16,11 +16,15 @@ RowDesign = Full | Sampled | Adaptive | Given
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankJob:
-    """All rows to rank, ascending by user, with the backend and the design."""
+    """All rows to rank, ascending by user, with the backend and the design.
+
+    ``levels`` are those of a sampled design, scheduled before the job begins.
+    """
 
     rows: Rows
     backend: Backend
     design: RowDesign
+    levels: Levels | None = None
 
     def blocks(self) -> list[tuple[int, int]]:
         """Row ranges of about ``users_per_block`` whole users each."""
@@ -43,5 +47,5 @@ class RankJob:
                 ranks = self.backend.given(rows, indptr - indptr[0], negatives)
                 return ranks, np.diff(indptr) + 1
             case Sampled() | Adaptive():
-                levels = self.design.levels(self.backend.n_items)
+                levels = self.levels or self.design.levels(self.backend.n_items)
                 return self.backend.sampled(rows, levels, self.design.replacement)

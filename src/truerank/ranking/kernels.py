@@ -48,7 +48,7 @@ def rank_sampled(
     """Rank and sample size of each row, the sample grown level by level.
 
     ``keys`` are the starting words of the draws and of the tie order; ``levels`` are sample
-    sizes, the largest rank that goes on from each, and the probability to go on; ``scratch`` is
+    sizes, the largest rank that goes on from each, and that rank's probability to; ``scratch`` is
     marks, a permutation, its swaps and room for a level.
     """
     draw_keys, tie_keys = keys
@@ -74,7 +74,7 @@ def rank_sampled(
             rank = rank_from(better, tied, tie_rule)
             if drawn == most or rank > go_on[level]:
                 break
-            if keep[level] < 1.0 and keep_chance(key, level) >= keep[level]:
+            if rank == go_on[level] and keep_chance(key, level) >= keep[level]:
                 break
         mark(marks, target, excluded, 0)
         if not replacement:

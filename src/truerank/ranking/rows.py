@@ -93,6 +93,11 @@ class Rows:
             n_candidates=self.n_candidates[start:stop],
         )
 
+    def take(self, chosen: NDArray[np.int64]) -> Rows:
+        """Some rows, over the same excluded items."""
+        names = ("users", "targets", "keys", "tie_keys", "n_candidates")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
+
     def excluded(self, row: int) -> NDArray[np.int32]:
         """Items left out for one row's user."""
         user = self.users[row]

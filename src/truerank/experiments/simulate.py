@@ -1,0 +1,88 @@
+"""Sampled ranks without a model: drawn from their law, given the exact ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.errors import InvalidDataError
+from truerank.ranking import Adaptive, Full, Header, RankTable, Sampled
+from truerank.ranking.designs import Levels
+from truerank.ranking.schedule import PILOT_ROWS, scheduled_levels
+from truerank.rng import Stream, stream
+
+Int = NDArray[np.int64]
+
+
+def simulate(exact: RankTable, design: Full | Sampled | Adaptive, *, seed: int = 0) -> RankTable:
+    """The table that the design would give, its samples drawn anew.
+
+    A nested sample meets the better rivals in the order of an urn: hypergeometric steps without
+    replacement, binomial steps with. Memory: a few numbers per row.
+    """
+    if not exact.is_exact.all():
+        raise InvalidDataError("simulation starts from exact ranks; rank with Full() first")
+    if isinstance(design, Full):
+        return exact
+    n_items = int(exact.n_items.max())
+    rows = np.arange(len(exact))
+    if isinstance(design, Sampled):
+        levels = design.levels(n_items)
+    else:
+        pilot = stream(seed, Stream.PILOT).permutation(len(exact))[:PILOT_ROWS]
+        levels = scheduled_levels(
+            design,
+            n_items,
+            lambda some: _draw(exact, pilot, some, design.replacement, seed),
+            n_rows=len(exact),
+        )
+    rank, size = _draw(exact, rows, levels, design.replacement, seed)
+    return RankTable(
+        user=exact.user,
+        item=exact.item,
+        rank=rank,
+        n_sampled=size,
+        n_items=exact.n_items,
+        weight=exact.weight,
+        n_scored=size,
+        header=Header(
+            design={**design.describe(), "levels": levels.describe()},
+            replacement=design.replacement,
+            seed=seed,
+            ties=exact.header.ties,
+            candidates=exact.header.candidates,
+            n_population=exact.header.n_population,
+            model=exact.header.model,
+        ),
+    )
+
+
+def _draw(
+    exact: RankTable, rows: NDArray[Any], levels: Levels, replacement: bool, seed: int
+) -> tuple[Int, Int]:
+    generator = stream(seed, Stream.NEGATIVES, len(rows))
+    better_left = (exact.rank[rows] - 1).copy()  # better rivals not met yet
+    rivals = exact.n_items[rows] - 1
+    better, drawn = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+    most = rivals - int(replacement)
+    active = np.arange(len(rows))
+    for level, size in enumerate(levels.sizes):
+        more = np.minimum(size - 1, most[active]) - drawn[active]
+        if replacement:
+            chance = (exact.rank[rows][active] - 1) / rivals[active]
+            met = generator.binomial(more, chance)
+        else:
+            left = rivals[active] - drawn[active]
+            met = generator.hypergeometric(better_left[active], left - better_left[active], more)
+            better_left[active] -= met
+        better[active] += met
+        drawn[active] += more
+        rank, last = better[active] + 1, levels.go_on[level]
+        kept = generator.random(len(active)) < levels.keep[level]
+        going = (rank < last) | ((rank == last) & kept)
+        active = active[going & (drawn[active] < most[active])]
+        if len(active) == 0:
+            break
+    return better + 1, drawn + 1

@@ -1,0 +1,427 @@
+"""Identification bounds: valid, sharp enough, and honest about what cannot be known."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, stats
+
+from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.estimators.blindspot import HITS, SEEN, blind_spot, is_blind
+from truerank.estimators.bounds import CompatibleSet, compatible_set, identification_bounds
+from truerank.estimators.cells import Cells, cells_of
+from truerank.estimators.em import em
+from truerank.estimators.grid import RankGrid
+from truerank.estimators.likelihood import likelihood_matrix
+from truerank.estimators.paths import capped, paths_for
+from truerank.estimators.problem import Problem
+from truerank.metrics import parse
+from truerank.ranking.designs import Adaptive, Levels, Sampled
+
+METRICS = [parse(name) for name in ("recall@5", "ndcg@10", "ap@10")]
+
+
+def log_normal_ranks(rng: np.random.Generator, m: int, n_items: int) -> np.ndarray:
+    """Global ranks of a plausible model: most mass near the top, a long tail."""
+    ranks = np.exp(rng.normal(np.log(n_items / 12), 1.6, size=m)).astype(np.int64) + 1
+    return np.minimum(ranks, n_items)
+
+
+def draw(
+    rng: np.random.Generator, R: np.ndarray, n_items: np.ndarray, levels: Levels
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sampled ranks and sizes without replacement, level by level."""
+    better, drawn = np.zeros_like(R), np.zeros_like(R)
+    active = np.arange(len(R))
+    for size, last, keep in zip(levels.sizes, levels.go_on, levels.keep, strict=True):
+        more = np.minimum(size, n_items[active]) - 1 - drawn[active]
+        good = R[active] - 1 - better[active]
+        bad = n_items[active] - 1 - drawn[active] - good
+        better[active] += rng.hypergeometric(good, bad, more)
+        drawn[active] += more
+        rank = better[active] + 1
+        going = (rank < last) | ((rank == last) & (rng.random(len(active)) < keep))
+        active = active[going & (drawn[active] < n_items[active] - 1)]
+    return better + 1, drawn + 1
+
+
+def problem_of(
+    rank: np.ndarray, n: np.ndarray, n_items: np.ndarray | int, grid: RankGrid | None = None
+) -> Problem:
+    n_items = np.broadcast_to(n_items, rank.shape)
+    cells, _ = cells_of(rank, n, n_items, np.ones(len(rank)), replacement=False)
+    return Problem.of(cells, n_rows=len(rank), grid=grid)
+
+
+def sampled_problem(seed: int, m: int, n: int, n_items: int) -> Problem:
+    rng = np.random.default_rng(seed)
+    R = log_normal_ranks(rng, m, n_items)
+    rank, size = draw(rng, R, np.full(m, n_items), Sampled(n).levels(n_items))
+    return problem_of(rank, size, n_items)
+
+
+def width(bounds: tuple[float, float]) -> float:
+    return bounds[1] - bounds[0]
+
+
+# --- paths ---------------------------------------------------------------------------------
+
+
+@st.composite
+def schedules(draw_: st.DrawFn) -> tuple[Levels, int, bool]:
+    n_items = draw_(st.integers(3, 24))
+    sizes = sorted(draw_(st.sets(st.integers(2, 30), min_size=1, max_size=5)))
+    go_on = [draw_(st.integers(0, size)) for size in sizes]
+    keep = [draw_(st.floats(0, 1)) for _ in sizes]
+    return Levels(np.array(sizes), np.array(go_on), np.array(keep)), n_items, draw_(st.booleans())
+
+
+def all_cells(levels: Levels, n_items: int, replacement: bool) -> Cells:
+    sizes = capped(levels, n_items, replacement=replacement).sizes.tolist()
+    pairs = [(r, n) for n in sizes for r in range(1, n + 1)]
+    rank, n = (np.array(column) for column in zip(*pairs, strict=True))
+    ones = np.ones(len(pairs))
+    whole = np.full(len(pairs), n_items)
+    return Cells(rank=rank, n_sampled=n, n_items=whole, weight=ones, replacement=replacement)
+
+
+@given(schedules())
+@settings(max_examples=150, deadline=None)
+def test_a_row_ends_somewhere_whatever_its_rank(case: tuple[Levels, int, bool]) -> None:
+    """The paths are probabilities only if P(cell | R) sums to one for each R."""
+    levels, n_items, replacement = case
+    cells = all_cells(levels, n_items, replacement)
+    A = likelihood_matrix(cells, RankGrid.of(n_items))
+    total = paths_for(levels, cells, replacement=replacement) @ A
+    np.testing.assert_allclose(total, 1.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("replacement", [False, True])
+def test_paths_agree_with_playing_the_design(replacement: bool) -> None:
+    """Rivals drawn one by one, for each R; no hypergeometric anywhere. False alarm < 1e-4."""
+    levels = Levels(np.array([3, 6, 9, 40]), np.array([2, 3, 1, 0]), np.array([0.4, 0.7, 1.0, 1.0]))
+    n_items, repeats = 12, 20_000
+    rng = np.random.default_rng(11)
+    cells = all_cells(levels, n_items, replacement)
+    place = {(int(r), int(n)): c for c, (r, n) in enumerate(zip(cells.rank, cells.n_sampled))}
+    P = paths_for(levels, cells, replacement=replacement)[:, None]
+    P = P * likelihood_matrix(cells, RankGrid.of(n_items))
+    most = n_items - 1 if replacement else n_items
+    worst = 0.0
+    for R in (1, 2, 4, 9, 12):
+        seen = np.zeros(len(cells))
+        for _ in range(repeats):
+            rivals = (
+                rng.integers(1, n_items, n_items)
+                if replacement
+                else rng.permutation(n_items - 1) + 1
+            )
+            for size, last, keep in zip(levels.sizes, levels.go_on, levels.keep, strict=True):
+                n = min(int(size), most)
+                r = 1 + int((rivals[: n - 1] < R).sum())
+                if n == most or r > last or (r == last and rng.random() >= keep):
+                    break
+            seen[place[r, n]] += 1
+        p = P[:, R - 1]
+        assert (seen[p < 1e-12] == 0).all()
+        z = (seen - repeats * p) / np.sqrt(repeats * p * (1 - p) + 1e-9)
+        worst = max(worst, float(np.abs(z[(p > 1e-3) & (p < 1 - 1e-9)]).max(initial=0.0)))
+    assert worst < 5.0  # some 150 cells at 6e-7 each
+
+
+def test_a_size_the_design_cannot_end_at_is_refused() -> None:
+    levels = Adaptive(n0=10, n_max=40).levels(1000)
+    problem = problem_of(np.array([1, 2, 3]), np.array([40, 20, 15]), 1000)
+    with pytest.raises(InvalidDataError, match=r"sample size 15.*10, 20, 40"):
+        paths_for(levels, problem.cells, replacement=False)
+    with pytest.raises(InvalidDataError, match="sample size 15"):
+        compatible_set(problem, problem.cells.shares, levels=levels)
+
+
+# --- validity ------------------------------------------------------------------------------
+
+DESIGNS = [
+    pytest.param(Sampled(20).levels(300), id="fixed"),
+    pytest.param(Adaptive(n0=8, n_max=64).levels(300), id="adaptive"),
+    pytest.param(Adaptive(n0=8).levels(300), id="adaptive-to-exact"),
+    pytest.param(
+        Levels(np.array([8, 20, 60]), np.array([2, 3, 0]), np.array([0.5, 0.3, 1.0])), id="dropping"
+    ),
+]
+
+
+@pytest.mark.parametrize("levels", DESIGNS)
+@pytest.mark.parametrize("mixed", [False, True], ids=["one-N", "two-N"])
+def test_bands_and_bounds_hold_as_often_as_stated(levels: Levels, mixed: bool) -> None:
+    """All bands at once, the bounds of some runs. False alarm: 1e-4 each."""
+    rng = np.random.default_rng(3)
+    B, m, grid = 150, 400, RankGrid.of(300)
+    # The law is that of ranks up to 250, so that it is the same for both numbers of items.
+    law = np.bincount(log_normal_ranks(rng, 100_000, 250), minlength=301)[1:] / 100_000
+    truth = [float(grid.metric_values(metric) @ law) for metric in METRICS]
+    held = covered = runs = 0
+    for b in range(B):
+        R = rng.choice(np.arange(1, 301), size=m, p=law)
+        n_items = np.where(mixed & (rng.random(m) < 0.5), 260, 300)
+        rank, size = draw(rng, R, n_items, levels)
+        problem = problem_of(rank, size, n_items, grid)
+        found = compatible_set(problem, problem.cells.shares, levels=levels)
+        p = found.P @ law
+        held += bool(((found.low <= p + 1e-12) & (p <= found.high + 1e-12)).all())
+        if b % 10 == 0:
+            runs += 1
+            covered += all(
+                low - 1e-7 <= value <= high + 1e-7
+                for value, (low, high) in zip(truth, found.bounds(METRICS), strict=True)
+            )
+    assert held >= stats.binom.ppf(1e-4, B, 0.95)
+    assert covered >= stats.binom.ppf(1e-4, runs, 0.95)
+
+
+def test_sizes_that_depend_on_nothing_need_no_design() -> None:
+    """A foreign table of three sizes and some exact rows. False alarm 1e-4."""
+    rng = np.random.default_rng(4)
+    B, m, grid = 100, 600, RankGrid.of(300)
+    law = np.bincount(log_normal_ranks(rng, 100_000, 300), minlength=301)[1:] / 100_000
+    held = 0
+    for _ in range(B):
+        R = rng.choice(np.arange(1, 301), size=m, p=law)
+        size = rng.choice([10, 20, 50, 300], size=m)
+        rank = 1 + rng.hypergeometric(R - 1, 300 - R, size - 1)
+        problem = problem_of(rank, size, 300, grid)
+        found = compatible_set(problem, problem.cells.shares)
+        p = found.P @ law
+        held += bool(((found.low <= p + 1e-12) & (p <= found.high + 1e-12)).all())
+    assert held >= stats.binom.ppf(1e-4, B, 0.95)
+
+
+@pytest.mark.parametrize("levels", DESIGNS)
+def test_bounds_contain_the_fit(levels: Levels) -> None:
+    rng = np.random.default_rng(5)
+    R = log_normal_ranks(rng, 3000, 300)
+    rank, size = draw(rng, R, np.full(3000, 300), levels)
+    problem = problem_of(rank, size, 300)
+    shares = problem.cells.shares
+    pi = em(problem.A, shares, problem.grid.uniform(), steps=500)
+    bounds = identification_bounds(problem, METRICS, shares, levels=levels)
+    for metric, (low, high) in zip(METRICS, bounds, strict=True):
+        assert low <= problem.grid.metric_values(metric) @ pi <= high
+
+
+# --- sharpness -----------------------------------------------------------------------------
+
+
+def test_bounds_by_the_formula() -> None:
+    """The docstring's programme with every rank a column, in loops and with inequalities."""
+    n, n_items, m = 6, 15, 500
+    problem = sampled_problem(6, m, n, n_items)
+    counts = problem.by_rank(problem.cells.weight)
+    runs = [[1], [2], [3], [4], [5, 6]]
+    sets = runs + [list(itertools.chain(*runs[:i])) for i in range(2, len(runs) - 1)]
+    A_ub, b_ub = [], []
+    for members in sets:
+        row = [
+            sum(stats.hypergeom.pmf(r - 1, n_items - 1, R - 1, n - 1) for r in members)
+            for R in range(1, n_items + 1)
+        ]
+        k = int(sum(counts[r - 1] for r in members))
+        band = stats.binomtest(k, m).proportion_ci(1 - 0.05 / len(sets), method="exact")
+        A_ub += [row, [-x for x in row]]
+        b_ub += [band.high, -band.low]
+    for metric in METRICS:
+        F = metric.row_values(np.arange(1.0, n_items + 1), None)
+        ends = [
+            sign * optimize.linprog(sign * F, A_ub, b_ub, [[1.0] * n_items], [1.0]).fun
+            for sign in (1, -1)
+        ]
+        found = identification_bounds(problem, [metric], problem.cells.shares)[0]
+        assert found == pytest.approx(ends, abs=1e-6)
+
+
+def test_bounds_shrink_with_users_and_with_the_sample() -> None:
+    metric = parse("recall@50")
+    users = [sampled_problem(7, m, 100, 2000) for m in (500, 20_000)]
+    few, many = (width(identification_bounds(p, [metric], p.cells.shares)[0]) for p in users)
+    assert many < 0.8 * few
+    sizes = [sampled_problem(7, 5000, n, 2000) for n in (20, 100, 500)]
+    widths = [width(identification_bounds(p, [metric], p.cells.shares)[0]) for p in sizes]
+    assert widths[0] > 1.2 * widths[1] > 1.2 * 1.2 * widths[2]
+
+
+def test_exact_ranks_leave_only_the_users_chance() -> None:
+    rng = np.random.default_rng(8)
+    m, n_items = 5000, 3000
+    R = log_normal_ranks(rng, m, n_items)
+    problem = problem_of(R, np.full(m, n_items), n_items)
+    for metric in [*METRICS, parse("recall@50")]:
+        value = float(metric.row_values(R.astype(np.float64), None).mean())
+        low, high = identification_bounds(problem, [metric], problem.cells.shares)[0]
+        assert low <= value <= high
+        # Some 70 Bonferroni bands are 3.5 standard errors wide on each side, at most.
+        assert high - low < 2 * 4.0 * np.sqrt(value * (1 - value) / m)
+
+
+def test_fewer_effective_rows_are_wider_and_a_higher_level_too() -> None:
+    problem = sampled_problem(9, 2000, 50, 500)
+    shares, metric = problem.cells.shares, [parse("recall@20")]
+    usual = width(identification_bounds(problem, metric, shares)[0])
+    assert width(identification_bounds(problem, metric, shares, n_effective=400.0)[0]) > usual
+    assert width(identification_bounds(problem, metric, shares, level=0.999)[0]) > usual
+
+
+@pytest.mark.parametrize("n_items", [10**4, 10**8])
+def test_the_size_of_the_catalogue_does_not_matter_for_time(n_items: int) -> None:
+    rng = np.random.default_rng(10)
+    R = log_normal_ranks(rng, 2000, n_items)
+    levels = Adaptive(n0=25, n_max=3200).levels(n_items)
+    rank, size = draw(rng, R, np.full(2000, n_items), levels)
+    problem = problem_of(rank, size, n_items)
+    start = time.perf_counter()
+    low, high = identification_bounds(
+        problem, [parse("recall@50")], problem.cells.shares, levels=levels
+    )[0]
+    assert 0 <= low < high < 0.5
+    assert time.perf_counter() - start < 15
+
+
+def test_thousands_of_sizes_work() -> None:
+    rng = np.random.default_rng(11)
+    m, n_items = 20_000, 20_000
+    size = rng.permutation(np.tile(np.arange(10, 10_010), 2))
+    R = log_normal_ranks(rng, m, n_items)
+    rank = 1 + rng.hypergeometric(R - 1, n_items - R, size - 1)
+    cells, _ = cells_of(rank, size, np.full(m, n_items), np.ones(m), replacement=False)
+    # The likelihood of the cells is not used: the sets have their own.
+    problem = Problem(cells, RankGrid.of(n_items), np.empty((0, 0)), m)
+    start = time.perf_counter()
+    found = compatible_set(problem, cells.shares)
+    low, high = found.bounds([parse("recall@50")])[0]
+    assert low <= (R <= 50).mean() <= high
+    assert time.perf_counter() - start < 30
+
+
+# --- when it cannot be ---------------------------------------------------------------------
+
+
+def test_impossible_counts_are_reported_and_still_bounded() -> None:
+    """Half the rows at rank 50, half at 52, none between: no mixture of hypergeometrics."""
+    rank = np.repeat([1, 60, 100], 20_000)
+    problem = problem_of(rank, np.full(60_000, 100), 5000)
+    found = compatible_set(problem, problem.cells.shares)
+    assert found.slack > 0
+    assert "no distribution of global ranks explains" in found.note
+    assert "rivals were drawn uniformly" in found.note
+    for low, high in found.bounds(METRICS):
+        assert 0 <= low <= high <= 1
+    spot = blind_spot(problem, problem.cells.shares, ks=[10])
+    assert spot.sentences[0] == found.note
+
+
+def test_possible_counts_have_no_note() -> None:
+    problem = sampled_problem(12, 1000, 20, 300)
+    assert compatible_set(problem, problem.cells.shares).note == ""
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -1.0, float("nan")])
+def test_levels_outside_are_refused(level: float) -> None:
+    problem = sampled_problem(13, 100, 20, 300)
+    with pytest.raises(InvalidArgumentError, match="level must be between 0 and 1"):
+        compatible_set(problem, problem.cells.shares, level=level)
+    with pytest.raises(InvalidArgumentError, match="n_effective must be positive"):
+        compatible_set(problem, problem.cells.shares, n_effective=0.0)
+
+
+@pytest.mark.parametrize(
+    ("rank", "n", "n_items"),
+    [
+        pytest.param([1], [2], 2, id="one-row-of-two-items"),
+        pytest.param([1], [1], 1, id="one-item"),
+        pytest.param([1, 1, 1], [100, 100, 100], 1000, id="all-first"),
+        pytest.param([100, 100], [100, 100], 1000, id="all-last"),
+        pytest.param([1, 2], [2, 2], 10, id="n-is-2"),
+        pytest.param([1, 1], [1, 1], 10, id="n-is-1"),
+        pytest.param([3, 1], [10, 5], 10, id="exact-and-not"),
+    ],
+)
+def test_small_tables(rank: list[int], n: list[int], n_items: int) -> None:
+    problem = problem_of(np.array(rank), np.array(n), n_items)
+    low, high = identification_bounds(problem, [parse("recall@1")], problem.cells.shares)[0]
+    assert 0 <= low <= high <= 1
+    assert blind_spot(problem, problem.cells.shares, ks=[1]).asked == (1,)
+
+
+# --- the blind spot ------------------------------------------------------------------------
+
+
+def test_a_hundred_rivals_do_not_see_the_top_ten_of_ten_thousand() -> None:
+    problem = sampled_problem(14, 37_501, 100, 9836)
+    spot = blind_spot(problem, problem.cells.shares)
+    assert 10 in spot.blind
+    example = spot.examples[0]
+    assert (example.k, example.low) == (10, 0.0)
+    assert example.high > 3 * example.value
+    assert example.n_needed == 3000
+    head, sentence = spot.sentences
+    assert head.startswith("recall@K is in the blind spot of these samples for K = 1-")
+    assert sentence.startswith("recall@10 is only known to lie in [0, 0.")
+    assert "the estimate extrapolates by smoothness; n >= 3,000 or exact ranks of " in sentence
+
+
+@pytest.mark.parametrize("k", [5, 20, 50])
+def test_what_the_sentence_recommends_resolves_it(k: int) -> None:
+    n_items, m = 9836, 20_000
+    n = int(np.ceil(SEEN * (n_items - 1) / k)) + 1
+    problem = sampled_problem(15, m, n, n_items)
+    assert blind_spot(problem, problem.cells.shares, ks=[k]).blind == ()
+
+    R = log_normal_ranks(np.random.default_rng(15), m, n_items)
+    some = R[: int(HITS / (R <= k).mean())]
+    exact = problem_of(some, np.full(len(some), n_items), n_items)
+    low, high = identification_bounds(exact, [parse(f"recall@{k}")], exact.cells.shares)[0]
+    assert high < 6.0 * low
+
+
+def test_brackets_decide_as_every_single_programme_would() -> None:
+    problem = sampled_problem(16, 3000, 300, 2000)
+    shares = problem.cells.shares
+    spot = blind_spot(problem, shares, ks=range(1, 31))
+    allowed = compatible_set(problem, shares)
+    pi = em(problem.A, shares, problem.grid.uniform(), steps=100)
+    one_by_one = []
+    for k in range(1, 31):
+        metric = parse(f"recall@{k}")
+        value = float(problem.grid.metric_values(metric) @ pi)
+        if is_blind(allowed, allowed.bounds([metric])[0], value=value, n_rows=3000):
+            one_by_one.append(k)
+    assert list(spot.blind) == one_by_one
+    assert 0 < len(one_by_one) < 30  # both kinds are there
+
+
+def test_few_users_are_not_a_blind_spot() -> None:
+    rng = np.random.default_rng(17)
+    R = log_normal_ranks(rng, 60, 5000)
+    problem = problem_of(R, np.full(60, 5000), 5000)
+    spot = blind_spot(problem, problem.cells.shares)
+    assert spot.blind == ()
+    assert spot.sentences == []
+
+
+def test_cutoffs_must_exist() -> None:
+    problem = sampled_problem(18, 100, 20, 300)
+    with pytest.raises(InvalidArgumentError, match="ks must be"):
+        blind_spot(problem, problem.cells.shares, ks=[0, 5])
+    with pytest.raises(InvalidArgumentError, match="ks must be"):
+        blind_spot(problem, problem.cells.shares, ks=[301])
+
+
+def test_bounds_are_those_of_the_set() -> None:
+    problem = sampled_problem(19, 500, 20, 300)
+    found = compatible_set(problem, problem.cells.shares)
+    assert isinstance(found, CompatibleSet)
+    assert found.bounds(METRICS) == identification_bounds(problem, METRICS, problem.cells.shares)
+    assert found.range_of(np.zeros(len(problem.grid))) == (0.0, 0.0)

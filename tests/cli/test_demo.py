@@ -21,13 +21,16 @@ def test_demo_prints_a_table_and_writes_a_report(tmp_path: Path) -> None:
     done = truerank("demo", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["rows"]
-    assert {row["model"] for row in rows} == {"Popularity", "ItemKNN"}
+    assert {row["model"] for row in rows} == {"Popularity", "ItemKNN", "EASE"}
     by_design = {row["design"]: row for row in rows if row["model"] == "ItemKNN"}
     assert by_design["full"]["exact_ranks"] == 1.0
-    naive = by_design["sampled, n = 100"]["recall@10"]
-    assert naive > 2 * by_design["full"]["recall@10"]  # why this library exists
+    truth = by_design["full"]["naive"]["recall@10"]
+    assert by_design["full"]["estimates"]["recall@10"]["value"] == pytest.approx(truth)
+    assert by_design["sampled, n = 100"]["naive"]["recall@10"] > 2 * truth  # why this exists
+    adaptive = by_design["adaptive"]["estimates"]["recall@10"]
+    assert abs(adaptive["value"] - truth) < 4 * adaptive["std_error"]
     table = tr.RankTable.from_parquet(tmp_path / "demo-output" / "itemknn-full.parquet")
-    assert table.per_user("recall@10")[1].mean() == pytest.approx(by_design["full"]["recall@10"])
+    assert table.per_user("recall@10")[1].mean() == pytest.approx(truth)
     assert "| ItemKNN | full |" in (tmp_path / "demo-output" / "report.md").read_text()
 
 

@@ -20,9 +20,7 @@ def test_weights_minimise_the_objective_among_zero_diagonals() -> None:
     rng = np.random.default_rng(1)
     X = (rng.random((40, 9)) < 0.3).astype(float)
     users, items = np.nonzero(X)
-    data = tr.Interactions.from_arrays(
-        users, items, user_ids=np.arange(40), item_ids=np.arange(9)
-    )
+    data = tr.Interactions.from_arrays(users, items, user_ids=np.arange(40), item_ids=np.arange(9))
     W = tr.models.EASE(l2=3.0).fit(data).item_item.astype(np.float64)
     assert np.all(np.diag(W) == 0)
     best = objective(X, W, 3.0)

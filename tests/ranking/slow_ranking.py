@@ -26,21 +26,17 @@ def mix(x: int) -> int:
 def rivals_of(
     seed: int, user: int, target: int, n_items: int, banned: set[int], n: int, replacement: bool
 ) -> list[int]:
-    """The n rivals of a row: a shuffle by the row's own words, the banned items passed over."""
+    """The n rivals of a row: item after item by the row's own words, the banned passed over."""
     key = int(addresses(seed, Stream.NEGATIVES, user, target)[0])
-    deck = list(range(n_items))
+    candidates = [item for item in range(n_items) if item != target and item not in banned]
     found: list[int] = []
+    if n == len(candidates) and not replacement:
+        return candidates  # all of them: nothing to draw
     i = 0
     while len(found) < n:
-        word = mix((key + i * GOLDEN) % WORD)
-        if replacement:
-            item = word * n_items // WORD
-        else:
-            j = i + word * (n_items - i) // WORD
-            deck[i], deck[j] = deck[j], deck[i]
-            item = deck[i]
+        item = mix((key + i * GOLDEN) % WORD) * n_items // WORD
         i += 1
-        if item != target and item not in banned:
+        if item in candidates and (replacement or item not in found):
             found.append(item)
     return found
 

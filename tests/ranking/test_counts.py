@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given, settings
@@ -55,10 +56,7 @@ def test_shards_add_up_to_the_whole(
 ) -> None:
     whole = table_of(rows).counts()
     edges = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
-    shards = [
-        table_of(rows[start:stop]).counts()
-        for start, stop in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    shards = [table_of(rows[start:stop]).counts() for start, stop in pairwise(edges)]
     random.shuffle(shards)  # type: ignore[attr-defined]
     total = shards[0]
     for shard in shards[1:]:

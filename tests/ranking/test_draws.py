@@ -1,4 +1,4 @@
-"""Which rivals a row meets: the words, the shuffle, and that every candidate is as likely."""
+"""Which rivals a row meets: the words, the draws, and that every candidate is as likely."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_ranking import GOLDEN, WORD, make_world, mix, p_value, rivals_of
 from scipy import stats
+from slow_ranking import GOLDEN, WORD, make_world, mix, p_value, rivals_of
 
 from truerank.data.interactions import Interactions
 from truerank.execution import Serial
-from truerank.ranking import Adaptive, FunctionScorer, Sampled, rank_pairs
-from truerank.ranking import draws
+from truerank.ranking import Adaptive, FunctionScorer, Sampled, draws, rank_pairs
 from truerank.rng import Stream, addresses
 
 ALARM = 1e-4
@@ -62,7 +61,9 @@ class Spy:
         return scores
 
 
-def rivals_asked(design: Any, seed: int = 0, *, n_items: int = 40, **options: Any) -> dict[Any, Any]:
+def rivals_asked(
+    design: Any, seed: int = 0, *, n_items: int = 40, **options: Any
+) -> dict[Any, Any]:
     spy = Spy(n_items, options.pop("best", True))
     users, items = options.pop("users", np.arange(5)), options.pop("items", np.arange(5) * 3)
     rank_pairs(spy, users, items, design, seed=seed, **options)
@@ -71,7 +72,7 @@ def rivals_asked(design: Any, seed: int = 0, *, n_items: int = 40, **options: An
 
 @pytest.mark.parametrize("replacement", [False, True])
 @pytest.mark.parametrize("excluding", [False, True], ids=["all", "unseen"])
-def test_rivals_are_those_of_the_slow_shuffle(replacement: bool, excluding: bool) -> None:
+def test_rivals_are_those_of_the_slow_draws(replacement: bool, excluding: bool) -> None:
     world = make_world()
     seen = world.seen if excluding else None
     asked = rivals_asked(
@@ -150,15 +151,23 @@ def test_pairs_of_items_meet_as_often_as_they_should() -> None:
     assert p_value(off_diagonal, np.full(56, 3000 / 56)) > ALARM
 
 
-def test_the_shuffle_is_undone() -> None:
-    permutation, swapped = np.arange(50, dtype=np.int32), np.empty(50, np.int64)
+def test_all_the_candidates_there_are() -> None:
+    for design in (Sampled(40), Adaptive(7, None, top=40, budget=np.inf)):
+        for (_, target), rivals in rivals_asked(design, 2).items():
+            assert sorted(rivals) == [item for item in range(40) if item != target]
+
+
+def test_marks_are_as_they_were() -> None:
     out, marks = np.empty(50, np.int64), np.zeros(50, np.uint8)
-    used = draws.draw_rivals(out, 50, np.uint64(12), 0, 50, False, marks, permutation, swapped)
-    assert used == 50
+    used = draws.draw_rivals(out, 0, 20, np.uint64(12), 0, 50, 50, False, marks)
+    assert used >= 20
+    assert len(set(out[:20].tolist())) == 20
+    assert marks.sum() == 20
+    again = draws.draw_rivals(out, 20, 50, np.uint64(12), used, 50, 50, False, marks)
+    assert again == used  # the rest is taken, not drawn
     assert sorted(out.tolist()) == list(range(50))
-    assert permutation.tolist() != list(range(50))
-    draws.undo_shuffle(permutation, swapped, used)
-    assert permutation.tolist() == list(range(50))
+    draws.unmark(marks, out, 50)
+    assert not marks.any()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,9 @@ from truerank.ranking import FactorScorer, Full, FunctionScorer, Scorer, rank_pa
 WORLD = make_world()
 
 
-def assert_as_by_the_loop(scorer: Any, scores: np.ndarray, world: Any, ties: str, seen: Any) -> None:
+def assert_as_by_the_loop(
+    scorer: Any, scores: np.ndarray, world: Any, ties: str, seen: Any
+) -> None:
     table = rank_pairs(
         scorer, world.users, world.items, Full(), exclude=seen, ties=ties, seed=5,
         executor=Serial(),

@@ -66,8 +66,7 @@ def test_the_target_as_its_own_negative() -> None:
     """It ties with itself: NCF counts it against the target, so pessimistic is NCF's rule."""
     scorer = FactorScorer(np.ones((1, 1)), np.array([[3.0], [2.0], [1.0]]))
     rank = {
-        ties: int(rank_pairs(scorer, [0], [1], Given([[1, 2]]), ties=ties).rank[0])
-        for ties in TIES
+        ties: int(rank_pairs(scorer, [0], [1], Given([[1, 2]]), ties=ties).rank[0]) for ties in TIES
     }
     assert rank == {"optimistic": 1, "random": 1, "half": 2, "pessimistic": 2}
 

@@ -83,7 +83,7 @@ def test_ctrl_c_while_drawing_does_not_spoil_later_draws(
     draw = call_backend.draw_rivals
 
     def interrupted(*args: Any) -> int:
-        draw(*args)  # marks are set and the permutation is shuffled by now
+        draw(*args)  # marks are set by now
         raise KeyboardInterrupt
 
     monkeypatch.setattr(call_backend, "draw_rivals", interrupted)
@@ -106,9 +106,7 @@ def test_an_error_in_a_thread_reaches_the_caller() -> None:
 def test_a_lost_worker_changes_nothing(tmp_path: Path) -> None:
     marker = tmp_path / "died"
     design = Sampled(20)
-    table = rank_pairs(
-        SCORER, WORLD.users, WORLD.items, design, executor=DyingOnce(str(marker))
-    )
+    table = rank_pairs(SCORER, WORLD.users, WORLD.items, design, executor=DyingOnce(str(marker)))
     assert marker.exists()  # one did die
     expected = rank_pairs(SCORER, WORLD.users, WORLD.items, design, executor=Serial())
     assert np.array_equal(table.rank, expected.rank)

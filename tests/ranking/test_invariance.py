@@ -34,6 +34,7 @@ DESIGNS: dict[str, Any] = {
     "sampled": Sampled(20),
     "replacement": Sampled(20, replacement=True),
     "adaptive": Adaptive(5, None),
+    "budget": Adaptive(5, None, budget=12),
     "users": Users(100, Adaptive(5, 40)),
     "given": Given(np.random.default_rng(1).integers(0, 150, (len(WORLD.users), 9))),
 }
@@ -59,7 +60,7 @@ def assert_same(one: RankTable, two: RankTable) -> None:
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
 
 
-@pytest.fixture()
+@pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven users to a block, eleven items to a tile, a few scores to a call."""
     backend_for = api.backend_for
@@ -128,7 +129,9 @@ def test_order_of_given_rows() -> None:
     order = np.random.default_rng(9).permutation(len(WORLD.users))
     given = DESIGNS["given"]
     plain = rank_pairs(SCORERS["factors"], WORLD.users, WORLD.items, given)
-    mixed = rank_pairs(SCORERS["factors"], WORLD.users[order], WORLD.items[order], given.take(order))
+    mixed = rank_pairs(
+        SCORERS["factors"], WORLD.users[order], WORLD.items[order], given.take(order)
+    )
     assert mixed.rank.tolist() == plain.rank[order].tolist()
 
 

@@ -101,6 +101,18 @@ def test_a_truncated_file(keep: float, tmp_path: Path) -> None:
         RankTable.from_parquet(path)
 
 
+def test_a_damaged_page(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    rank = np.random.default_rng(0).integers(1, 1000, 50_000)
+    RankTable.from_arrays(rank, 1000, 2000).to_parquet(path)
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 2000] = bytes(2000)
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError, match="is not a complete Parquet file: it is damaged"):
+        RankTable.from_parquet(path)
+
+
 def test_another_kind_of_file(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("user_id,item_id,rank\n1,2,3\n" * 10)
     with pytest.raises(FileFormatError, match="is not a complete Parquet file"):
@@ -174,7 +186,7 @@ def test_missing_values(column: str, tmp_path: Path) -> None:
 
 
 def test_rows_are_checked_on_the_way_in(tmp_path: Path) -> None:
-    with pytest.raises(InvalidDataError, match="rank must be whole numbers, got 1.5"):
+    with pytest.raises(InvalidDataError, match=r"rank must be whole numbers, got 1.5"):
         RankTable.from_parquet(rewritten(tmp_path / "t.parquet", rank=[1.5, 2]))
     with pytest.raises(InvalidDataError, match="row 1: rank 60 is larger than n_sampled 50"):
         RankTable.from_parquet(rewritten(tmp_path / "t.parquet", rank=[1, 60]))
@@ -184,7 +196,7 @@ def test_rows_are_checked_on_the_way_in(tmp_path: Path) -> None:
 
 
 def test_no_such_file(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="there is no file .*t.parquet; check the name"):
+    with pytest.raises(StorageError, match=r"there is no file .*t.parquet; check the name"):
         RankTable.from_parquet(tmp_path / "t.parquet")
 
 
@@ -194,7 +206,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="the folder .*nowhere does not exist; create it first"):
+    with pytest.raises(StorageError, match=r"the folder .*nowhere does not exist; create it first"):
         TABLE.to_parquet(tmp_path / "nowhere" / "t.parquet")
 
 
@@ -239,7 +251,7 @@ def test_reading_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(Path, "open", closed)
-    with pytest.raises(StorageError, match="no permission for .*t.parquet"):
+    with pytest.raises(StorageError, match=r"no permission for .*t.parquet"):
         RankTable.from_parquet(path)
 
 

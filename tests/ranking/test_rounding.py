@@ -1,4 +1,4 @@
-"""Near-ties: float32 does the work, float64 decides, and nothing else has a say (methods.md, G2)."""
+"""Near-ties: float32 does the work, float64 decides, and nothing else has a say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sampled and adaptive ranks: against the slow shuffle, and against the laws they obey."""
+"""Sampled and adaptive ranks: against slow draws, and against the laws they obey."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SCORERS = scorers()
 @pytest.mark.parametrize("n", [5, 40], ids=["few", "many"])  # "many" fills whole rows of scores
 @pytest.mark.parametrize("replacement", [False, True])
 @pytest.mark.parametrize("kind", SCORERS)
-def test_sampled_ranks_by_the_slow_shuffle(kind: str, replacement: bool, n: int, ties: str) -> None:
+def test_sampled_ranks_by_the_slow_draws(kind: str, replacement: bool, n: int, ties: str) -> None:
     scorer, scores = SCORERS[kind]
     for seen in (None, WORLD.seen):
         table = rank_pairs(
@@ -169,7 +169,8 @@ def test_adaptive_without_a_ceiling_ends_in_exact_ranks(kind: str) -> None:
     best = np.argmax(scores, axis=1)
     users, items = np.arange(60), np.where(np.arange(60) % 2, best, WORLD.items[:60])
     for seen in (None, WORLD.seen):
-        table = rank_pairs(scorer, users, items, Adaptive(4, None), exclude=seen)
+        design = Adaptive(4, None, budget=np.inf, top=1)
+        table = rank_pairs(scorer, users, items, design, exclude=seen)
         ranks, sizes = full_ranks(scores, users, items, seen)
         exact = table.is_exact
         assert exact.sum() >= 20
@@ -182,9 +183,7 @@ def test_adaptive_without_a_ceiling_ends_in_exact_ranks(kind: str) -> None:
 
 def test_with_replacement_no_rank_is_exact() -> None:
     scorer = by_rank(1, 12, 50)
-    table = rank_pairs(
-        scorer, np.arange(50), np.zeros(50, int), Adaptive(2, 100, replacement=True)
-    )
+    table = rank_pairs(scorer, np.arange(50), np.zeros(50, int), Adaptive(2, 100, replacement=True))
     assert set(table.n_sampled.tolist()) == {11}
     assert not table.is_exact.any()
 
@@ -195,7 +194,7 @@ def test_with_replacement_no_rank_is_exact() -> None:
         pytest.param(Adaptive(25, 3200), [25, 50, 100, 200, 400, 800, 1600, 3200], id="default"),
         pytest.param(Adaptive(10, 35, growth=1.5), [10, 15, 22, 33, 35], id="rounded-down"),
         pytest.param(Adaptive(2, 5, growth=1.01), [2, 3, 4, 5], id="at-least-one-more"),
-        pytest.param(Adaptive(2, None, growth=1e300), [2, 5000], id="steep"),
+        pytest.param(Adaptive(2, None, growth=1e300, top=1), [2, 5000], id="steep"),
         pytest.param(Adaptive(7, 7), [7], id="one-level"),
         pytest.param(Adaptive(7, 9000), [7, 14, 28, 56, 112, 224, 448, 896, 1792, 3584, 5000],
                      id="ceiling-is-the-catalogue"),
@@ -216,24 +215,41 @@ def level_rows(n_users: int, n_items: int, target: int) -> Rows:
 
 @pytest.mark.parametrize("kind", ["factors", "calls"])
 def test_levels_keep_rows_with_the_stated_probability(kind: str) -> None:
+    """Smaller ranks than the last always go on, the last one with its probability."""
     n_users, N = (6000, 40) if kind == "factors" else (1500, 40)
     fast = by_rank(4, N, n_users)
     scorer = fast if kind == "factors" else FunctionScorer(fast.score_all, n_items=N)
     backend: Backend = backend_for(scorer, None)
-    levels = Levels(np.array([5, 10, 20]), np.array([2, 2, 0]), np.array([0.3, 0.6, 1.0]))
-    rank, size = backend.sampled(level_rows(n_users, N, 3), levels, False)
-    everyone = Levels(levels.sizes, levels.go_on, np.ones(3))
-    open_rank, open_size = backend.sampled(level_rows(n_users, N, 3), everyone, False)
-    able = open_size > 5  # of rank 1 or 2 among the first 5
-    assert (size[~able] == 5).all()
-    assert (rank[~able] > 2).all()
-    low, high = stats.binom.interval(1 - ALARM, int(able.sum()), 0.3)
-    assert low <= (size[able] > 5).sum() <= high
-    able = (size > 5) & (open_size > 10)
-    low, high = stats.binom.interval(1 - ALARM, int(able.sum()), 0.6)
-    assert low <= (size[able] == 20).sum() <= high
-    same = size == open_size
-    assert (rank[same] == open_rank[same]).all()
+    rows, sizes, last = level_rows(n_users, N, 3), np.array([5, 10, 20]), np.array([2, 1, 0])
+
+    def at_most(j: int) -> np.ndarray:
+        """The rank of every row at level j, had all gone on."""
+        one = Levels(sizes[j : j + 1], np.array([0]), np.array([1.0]))
+        return backend.sampled(rows, one, False)[0]
+
+    rank, size = backend.sampled(rows, Levels(sizes, last, np.array([0.3, 0.6, 1.0])), False)
+    for j, chance in enumerate((0.3, 0.6)):
+        reached, here = size >= sizes[j], at_most(j)
+        assert (size[reached & (here < last[j])] > sizes[j]).all()
+        assert (size[reached & (here > last[j])] == sizes[j]).all()
+        undecided = reached & (here == last[j])
+        low, high = stats.binom.interval(1 - ALARM, int(undecided.sum()), chance)
+        assert undecided.sum() > 150
+        assert low <= (size[undecided] > sizes[j]).sum() <= high
+    for j in range(3):
+        stayed = size == sizes[j]
+        assert (rank[stayed] == at_most(j)[stayed]).all()
+
+
+@pytest.mark.parametrize("keep", [0.0, 1.0])
+def test_levels_that_keep_none_or_all_of_the_last_rank(keep: float) -> None:
+    backend = backend_for(by_rank(4, 40, 500), None)
+    levels = Levels(np.array([5, 10]), np.array([2, 0]), np.array([keep, 1.0]))
+    _, size = backend.sampled(level_rows(500, 40, 3), levels, False)
+    first = backend.sampled(
+        level_rows(500, 40, 3), Levels(np.array([5]), np.array([0]), np.array([1.0])), False
+    )[0]
+    assert ((size == 10) == (first <= (2 if keep else 1))).all()
 
 
 def test_both_ways_to_follow_levels_agree() -> None:

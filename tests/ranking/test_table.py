@@ -111,7 +111,7 @@ def test_ids_of_any_kind() -> None:
         pytest.param({"rank": ["1", "2", "3"]}, "rank must be whole numbers, got values of type",
                      id="strings"),
         pytest.param({"n_items": 1e19}, "n_items must be whole numbers, got 1e[+]19", id="huge"),
-        pytest.param({"weight": [1, np.nan, 1]}, "row 1: weight nan must be finite and not negative",
+        pytest.param({"weight": [1, np.nan, 1]}, "row 1: weight nan must be finite and not neg",
                      id="nan-weight"),
         pytest.param({"weight": [1, 1, -0.5]}, "row 2: weight -0.5 must be finite and not negative",
                      id="negative-weight"),
@@ -233,7 +233,7 @@ def test_sampled_ranks_are_no_metric_of_the_catalogue() -> None:
     for value in (table.per_row, table.per_user):
         with pytest.raises(
             InvalidDataError,
-            match="2 of 3 ranks are sampled, so they do not give recall@5 of the catalogue; use "
+            match=r"2 of 3 ranks are sampled, so they do not give recall@5 of the catalogue; use "
             "tr.estimate, or naive=True",
         ):
             value("recall@5")

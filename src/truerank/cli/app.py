@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from truerank.cli import data, demo
+from truerank.cli import data, demo, reproduce
 
 app = typer.Typer(
     name="truerank",
@@ -17,6 +17,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.add_typer(data.app, name="data")
+app.add_typer(reproduce.app, name="reproduce")
 
 
 def _version(wanted: bool) -> None:

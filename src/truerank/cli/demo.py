@@ -17,17 +17,17 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed of data, split and samples.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Embedded data, two models, ranked in full, by a sample, and adaptively.
+    """Embedded data, three models, ranked in full, by a sample, and adaptively.
 
     Example:  truerank demo --out demo-output
     """
     from truerank.execution import Progress
-    from truerank.experiments.demo import DESIGNS, METRICS, prepare, run_demo, write_report
+    from truerank.experiments.demo import DESIGNS, HEADS, MODELS, prepare, run_demo, write_report
 
     split = prepare(seed)
     remark(str(split.train.summary()))
     rows = []
-    with Progress("fitting and ranking", total=2 * len(DESIGNS)) as bar:
+    with Progress("fitting and ranking", total=len(MODELS) * len(DESIGNS)) as bar:
         for row in run_demo(split, seed=seed):
             rows.append(row)
             bar.advance()
@@ -35,19 +35,6 @@ def demo(
     if as_json:
         print_json({"rows": [row.to_dict() for row in rows], "report": str(report)})
         return
-    print_table(
-        ("model", "design", "scored/user", "seconds", *METRICS),
-        [
-            (
-                row.model,
-                row.design,
-                f"{row.scored_per_user:,.0f}",
-                f"{row.seconds:.2f}",
-                *(f"{value:.4f}" for value in row.naive.values()),
-            )
-            for row in rows
-        ],
-        left=2,
-    )
-    remark("Only the full design shows the metrics of the catalogue; sampled ranks taken at face")
-    remark("value say something else. Report: " + str(report))
+    print_table(HEADS, [row.cells() for row in rows], left=2)
+    remark("naive: the metric on the ranks as they are; estimated: the metric of the catalogue.")
+    remark(f"Report: {report}")

@@ -171,7 +171,7 @@ def _from_joint_ranks(
         results.append(
             _result(metric, np.array(all_values), len(users), "exact", Diagnostics(
                 scored=float(table.n_scored.mean()),
-                notes=("Every rank is exact: the only uncertainty is which users there are.",),
+                notes=("every rank is exact: the only uncertainty is which users there are",),
             ))
         )  # fmt: skip
     return results

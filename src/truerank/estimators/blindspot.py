@@ -7,9 +7,11 @@ a target just outside the top K is first only once in twenty, so
 
 .. math::  n \ge 3\,\frac NK
 
-is the rule of thumb for K to be seen. Measured on seven models of five data sets (N from 3,706 to
-40,981; K = 5, 10, 20, 50): at this n the upper bound of recall@K was 1.4 to 4.7 times
-the lower one, at two thirds of it up to 8.8 times, and for larger n ever closer.
+is the rule of thumb for K to be seen. It is no more than that: how far the bounds close depends on
+the number of users and on the ranks themselves. The factor that calls a K blind was set on seven
+models of five data sets (K = 5, 10, 20, 50), where at this n the upper bound of recall@K
+was 1.4 to 4.7 times the lower one. On 27 other models 88 of 108 cases were seen; of the 20 that
+were not, 12 had only 1,877 users, and in the others the ratio was 5.1 to 6.1.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ SEEN = math.log(20.0)
 """n K / N from which on K is seen."""
 
 HITS = 25
-"""Users in the top K whose exact ranks bring the bounds within the factor."""
+"""Users in the top K whose exact ranks bring the bounds within the factor (100 of 108 cases)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +54,8 @@ class Blindness:
         low: Smallest recall@K compatible with the samples.
         high: Largest.
         value: The estimate.
-        n_needed: Sample size from which on K is seen.
-        users_needed: Users whose exact ranks would do instead; None if there are not as many.
+        n_needed: Sample size from which on K should be seen, by the rule of thumb.
+        users_needed: Users whose exact ranks should do instead; None if there are not as many.
         sees: Whether the samples are that large already, so that only users are lacking.
     """
 
@@ -71,12 +73,12 @@ class Blindness:
             "from these samples alone"
         )
         if self.sees:
-            return f"{known}; more users would resolve it, larger samples hardly"
+            return f"{known}; more users should resolve it, larger samples hardly"
         remedy = f"n >= {self.n_needed:,}"
         if self.users_needed is not None:
             m = self.users_needed
             remedy += f" or exact ranks of {m:,} users, Users({m}, Full()),"
-        return f"{known}; the estimate extrapolates by smoothness; {remedy} would resolve it"
+        return f"{known}; the estimate extrapolates by smoothness; {remedy} should resolve it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,8 +79,8 @@ class CompatibleSet:
         low: Smallest P(set) allowed.
         high: Largest.
         level: Confidence that all bands hold.
-        slack: 0 if some distribution keeps all bands; else how far, in widths of a band, all
-            of them had to be moved outwards until one does.
+        slack: 0 if some distribution keeps all bands; else how far, in their widths, all bands
+            were moved outwards: one per cent further than until the first one does.
     """
 
     grid: RankGrid
@@ -306,8 +306,10 @@ def _sets(block: _Block, problem: Problem) -> tuple[Float, Float]:
     P, count = np.concatenate(runs), np.concatenate(seen)
     possible = (P.max(axis=1) > 0) | (count > 0)
     P, count = P[possible], count[possible]
+    if len(P) == 1:  # a sample of one: certain, and says nothing
+        return P, count
     begin_P, begin_count = np.cumsum(P, axis=0), np.cumsum(count)
-    if fine or len(P) < 3:  # exact ranks: beginnings pin every metric, runs would cost confidence
+    if fine or len(P) == 2:  # exact ranks: beginnings pin every metric, runs would cost confidence
         return begin_P[:-1], begin_count[:-1]
     return np.concatenate([P, begin_P[1:-2]]), np.concatenate([count, begin_count[1:-2]])
 
@@ -379,11 +381,12 @@ def _least_slack(P: Float, low: Float, high: Float) -> float:
     )
     if found.fun is None:  # far enough outwards there is always one
         raise _failure(found.message)
-    return float(found.fun) * (1.0 + 1e-6) + 1e-6
+    # At the very least only one distribution is left, which no solver hits: one per cent more.
+    return 1.01 * float(found.fun) + 1e-3
 
 
 def _minimum(F: Float, P: Float, low: Float, high: Float) -> float | None:
-    """The least sum of pi F subject to the bands; None if no pi keeps them.
+    """The least sum of pi F subject to the bands; None if no pi is found that keeps them.
 
     Each set has a column for its place s in its band, P pi - (high - low) s = low, 0 <= s <= 1:
     half as many rows as with two inequalities, and about twice as fast. Rows are divided by the
@@ -394,18 +397,19 @@ def _minimum(F: Float, P: Float, low: Float, high: Float) -> float | None:
     matrix: Any = sparse.csc_array(
         np.block([[rows, -np.eye(m)], [np.ones((1, len(F))), np.zeros((1, m))]])
     )
-    found = optimize.linprog(
-        np.concatenate([F, np.zeros(m)]),
-        A_eq=matrix,
-        b_eq=np.append(low / width, 1.0),
-        bounds=(0.0, 1.0),
-        method="highs-ds",
-    )
-    if found.status == 2:
-        return None
-    if found.fun is None:
-        raise _failure(found.message)
-    return float(found.fun)
+    for method in ("highs-ds", "highs-ipm"):
+        found = optimize.linprog(
+            np.concatenate([F, np.zeros(m)]),
+            A_eq=matrix,
+            b_eq=np.append(low / width, 1.0),
+            bounds=(0.0, 1.0),
+            method=method,
+        )
+        if found.fun is not None:
+            return float(found.fun)
+        if found.status == 2:
+            return None
+    return None  # neither way: far from feasible, simplex may cycle
 
 
 def _failure(message: str) -> TruerankError:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.errors import InvalidDataError
+from truerank.ranking.grouping import group_triples
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
@@ -75,21 +76,23 @@ def cells_of(
     different sizes a cell holds a row or two, and the likelihood hardly sees the difference.
     """
     exact = n_sampled >= n_items
-    pooled = np.where(exact, n_items, np.maximum(_pool(n_items, SIZE_STEP), n_sampled + 1))
-    keys = _keys(rank, n_sampled, pooled)
+    pooled = n_items
+    if n_items.min() < n_items.max():
+        pooled = np.where(exact, n_items, np.maximum(_pool(n_items, SIZE_STEP), n_sampled + 1))
+    triples, _, cell = group_triples(rank, n_sampled, pooled)
     step = SIZE_STEP
-    while len(keys[0]) > MOST_CELLS and step < 0.5:
+    while len(triples) > MOST_CELLS and step < 0.5:
         size = np.where(exact, n_sampled, np.minimum(_pool(n_sampled, step), pooled - 1))
         scaled = 1 + np.rint((rank - 1) * (size - 1) / np.maximum(n_sampled - 1, 1))
-        keys = _keys(scaled.astype(np.int64), size, pooled)
+        triples, _, cell = group_triples(scaled.astype(np.int64), size, pooled)
         step *= 2
-    (first_rank, first_n, first_items), cell = keys[0].T, keys[1]
+    first_rank, first_n, first_items = (np.ascontiguousarray(column) for column in triples.T)
     return (
         Cells(
-            rank=first_rank.copy(),
-            n_sampled=first_n.copy(),
-            n_items=first_items.copy(),
-            weight=np.bincount(cell, weights=weight, minlength=len(keys[0])),
+            rank=first_rank,
+            n_sampled=first_n,
+            n_items=first_items,
+            weight=np.bincount(cell, weights=weight, minlength=len(triples)).astype(np.float64),
             replacement=replacement,
         ),
         cell,
@@ -105,14 +108,3 @@ def _pool(sizes: Int, step: float) -> Int:
     _, index = np.unique(group, return_inverse=True)
     mean = np.bincount(index, weights=sizes) / np.bincount(index)
     return np.asarray(np.rint(mean)[index], dtype=np.int64)
-
-
-def _keys(rank: Int, n_sampled: Int, n_items: Int) -> tuple[Int, Int]:
-    """Distinct (rank, n_sampled, n_items) in the order of n_items, n_sampled, rank; and inverse."""
-    order = np.lexsort((rank, n_sampled, n_items))
-    rows = np.stack([rank, n_sampled, n_items], axis=1)[order]
-    new = np.ones(len(rows), dtype=bool)
-    new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    inverse = np.empty(len(rows), dtype=np.int64)
-    inverse[order] = np.cumsum(new) - 1
-    return rows[new], inverse

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.estimators.blindspot import blind_spot, is_blind
 from truerank.estimators.bounds import compatible_set
 from truerank.estimators.problem import Problem
 from truerank.estimators.result import Diagnostics
@@ -13,12 +14,6 @@ from truerank.ranking.designs import Levels
 from truerank.ranking.table import RankTable
 
 Float = NDArray[np.float64]
-
-BLIND = 0.5
-"""Bounds wider than this part of the estimate: the samples alone do not tell the value."""
-
-METS = 3.0
-"""A sample resolves the top K when a target of rank K meets this many better rivals in it."""
 
 
 def diagnose(
@@ -36,25 +31,27 @@ def diagnose(
     """Diagnostics of each metric. ``scale`` turns sums over the distribution into values."""
     scored = float(np.average(table.n_scored, weights=np.maximum(table.weight, 1e-300)))
     if method == "exact":
-        note = "Every rank is exact: the only uncertainty is which users there are."
+        note = "every rank is exact: the only uncertainty is which users there are"
         return [Diagnostics(scored=scored, notes=(note,)) for _ in metrics]
     common = [_NAIVE] if method == "naive" else []
     if not bounds:
         return [Diagnostics(scored=scored, notes=tuple(common)) for _ in metrics]
     found = compatible_set(problem, shares, level=level, levels=_levels(table))
-    if found.note:
+    cutoffs = sorted({metric.k for metric in metrics if metric.k is not None})
+    spot = None
+    if cutoffs:
+        spot = blind_spot(problem, shares, ks=cutoffs, example=cutoffs[0], allowed=found)
+        common += spot.sentences
+    elif found.note:
         common.append(found.note)
     results = []
     for metric, value, (low, high) in zip(metrics, values, found.bounds(metrics), strict=True):
         low, high = low * scale, high * scale
-        blind = high - low > BLIND * max(abs(value), 1e-12)
-        notes = [*common, _range_sentence(metric, low, high, level)]
-        if blind:
-            notes.append(_remedy(metric, problem, method))
+        blind = is_blind(found, (low, high), value=float(value), n_rows=problem.n_rows)
+        blind = blind or (spot is not None and metric.k in spot.blind)
+        notes = [_range_sentence(metric, low, high, level), *common]
         if not low <= value <= high:
-            notes.append(
-                f"The estimate {value:.4g} lies outside these bounds: do not trust it."
-            )
+            notes.append(f"the estimate {value:.4g} lies outside its bounds: do not trust it")
         results.append(
             Diagnostics(bounds=(low, high), blind=blind, scored=scored, notes=tuple(notes))
         )
@@ -62,32 +59,15 @@ def diagnose(
 
 
 _NAIVE = (
-    "This is the metric on the samples, not on the catalogue: it depends on the sample size "
-    "and may order models differently."
+    "this is the metric on the samples, not on the catalogue: it depends on the sample size "
+    "and may order models differently"
 )
 
 
 def _range_sentence(metric: Metric, low: float, high: float, level: float) -> str:
     return (
-        f"From these samples alone {metric} is only known to lie in [{low:.3g}, {high:.3g}] "
-        f"at {level:.0%} confidence."
-    )
-
-
-def _remedy(metric: Metric, problem: Problem, method: str) -> str:
-    rests = (
-        "the estimate extrapolates by smoothness"
-        if method == "auto"
-        else "the estimate rests on the method's own assumptions"
-    )
-    n_items = problem.grid.n_items
-    if metric.k is None:
-        return f"So {rests}; a larger sample or Adaptive() would narrow this."
-    needed = min(n_items, int(np.ceil(METS * n_items / metric.k)))
-    size = "all candidates (Full())" if needed >= n_items else f"n >= {needed:,}"
-    return (
-        f"K = {metric.k} is in the blind spot of these samples, so {rests}; {size} or "
-        "Adaptive() would resolve it."
+        f"from these samples alone {metric} lies between {low:.3g} and {high:.3g} "
+        f"at {level:.0%} confidence"
     )
 
 

@@ -95,7 +95,7 @@ def _fill(
             continue
         theta = min(max((first - 1) / (n_items - 1), 1.0 / n), 1.0 - 1.0 / n)
         spread = n_items * math.sqrt(theta * (1.0 - theta) / n)
-        panels = min(64, max(1, int(math.ceil(width / (2.0 * spread)))))
+        panels = min(64, max(1, math.ceil(width / (2.0 * spread))))
         half = 0.5 * width / panels
         for panel in range(panels):
             middle = first - 0.5 + (2 * panel + 1) * half
@@ -121,7 +121,7 @@ def _accumulate(
     if not replacement:
         # Within the support: at most R - 1 rivals are better, at most N - R are worse.
         mode = min(mode, int(R - 1.0 + 1e-9))
-        mode = max(mode, int(math.ceil(n - 1 - (n_items - R) - 1e-9)))
+        mode = max(mode, math.ceil(n - 1 - (n_items - R) - 1e-9))
     start = math.exp(_log_pmf(mode, R, n, n_items, replacement, theta))
     p, x = start, mode
     while p > _TINY:
@@ -177,7 +177,7 @@ def _log_pmf(x: int, R: float, n: int, n_items: int, replacement: bool, theta: f
 
 @njit(nogil=True, cache=True)
 def _log_choose(a: float, b: float) -> float:
-    """log C(a, b) for real a >= b - 1e-9; differences of lgamma cancel badly for huge a."""
+    """Log C(a, b) for real a >= b - 1e-9; differences of lgamma cancel badly for huge a."""
     if b <= 0.0:
         return 0.0
     if a - b < 1e-9:

@@ -15,7 +15,8 @@ from truerank.estimators.problem import DistributionEstimator, Problem
 Float = NDArray[np.float64]
 
 _GRADIENT = 1e-11
-_NEWTON_STEPS = 200
+_NEWTON_STEPS = 500
+_SHORTEST = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,19 +100,20 @@ def maximum_entropy(
     pi = widths / widths.sum() if start is None else start
     y = B @ pi - linear
     value, pi = _dual(y, B, linear, log_widths, eta)
+    tolerance = max(_GRADIENT, 4e-16 / eta)  # exponents of size 1/eta round pi
     for _ in range(_NEWTON_STEPS):
         predicted = B @ pi
         gradient = y + linear - predicted
-        if np.linalg.norm(gradient) <= _GRADIENT:
+        if np.linalg.norm(gradient) <= tolerance:
             return pi
         hessian = (B * (pi / eta)) @ B.T - np.outer(predicted, predicted / eta)
         hessian[np.diag_indices_from(hessian)] += 1.0
         step = -linalg.cho_solve(linalg.cho_factor(hessian, check_finite=False), gradient)
         slope, length = float(gradient @ step), 1.0
-        while True:
+        while length > _SHORTEST:
             new_value, new_pi = _dual(y + length * step, B, linear, log_widths, eta)
             # Below rounding of the value a Newton step is right as it is.
-            if new_value <= value + 1e-4 * length * slope + 1e-14 * (1.0 + abs(value)):
+            if new_value <= value + 1e-4 * length * slope + 1e-15 * (1.0 + abs(value)):
                 break
             length /= 2.0
         y, value, pi = y + length * step, new_value, new_pi

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -75,13 +76,14 @@ class Estimator(Protocol):
         """Masses of the grid's bins, shape ``(len(grid),)`` or ``(len(grid), B)``."""
 
 
-class DistributionEstimator:
+class DistributionEstimator(ABC):
     """A method whose metrics all come from one fitted distribution."""
 
     __slots__ = ()
 
+    @abstractmethod
     def distribution(self, problem: Problem, shares: Float) -> Float:
-        raise TypeError("defined by each method")  # pragma: no cover
+        """Masses of the grid's bins."""
 
     def values(self, problem: Problem, metrics: list[Metric], shares: Float) -> Float:
         """Sum over bins of mass times the metric's mean in the bin."""

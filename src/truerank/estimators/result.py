@@ -31,7 +31,7 @@ class Diagnostics:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return " ".join(self.notes)
+        return "; ".join(self.notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ class Sample:
             raise InvalidDataError("the table has no rows: there is nothing to estimate from")
         if not table.weight.sum() > 0:
             raise InvalidDataError("all weights are zero: there is nothing to estimate from")
-        _, user = np.unique(table.user, return_inverse=True)
+        user = _numbered(table.user)
         n_targets = np.bincount(user)[user]
         cells, cell = cells_of(
             table.rank,
@@ -94,3 +95,10 @@ class Sample:
                 columns[:, b] = np.bincount(self.cell, row_weights * times, len(self.cells))
                 factors[b] = (row_weights @ times) / (per_user @ times)
         return columns / columns.sum(axis=0), factors
+
+
+def _numbered(user: NDArray[Any]) -> Int:
+    """Users numbered from 0; ascending ids, as ranking gives them, need no sorting."""
+    if user.dtype.kind == "i" and bool((user[1:] > user[:-1]).all()):
+        return np.arange(len(user))
+    return np.unique(user, return_inverse=True)[1]

@@ -102,14 +102,12 @@ class SmoothFit:
         strengths: The chosen lambda.
         covariance: Inverse of the penalised information.
         penalty: Sum of lambda_k times its penalty, plus the ridge.
-        steps: Newton steps taken.
     """
 
     b: Float
     strengths: Float
     covariance: Float
     penalty: Float
-    steps: int
 
 
 def fit_smooth(
@@ -126,10 +124,10 @@ def fit_smooth(
     pi = basis.density(b)
     p = np.maximum(A @ pi, _SMALL)
     fit = m @ np.log(p)
-    for step in range(1, most + 1):
+    for _ in range(most):
         S = np.tensordot(lam, basis.penalties, 1) + basis.ridge
         scores = (A @ (pi[:, None] * basis.Q)) / p[:, None] - pi @ basis.Q
-        V = np.linalg.inv((scores * m[:, None]).T @ scores + S)
+        V = _inverse((scores * m[:, None]).T @ scores + S)
         gradient = scores.T @ m - S @ b
         direction = V @ gradient
         before, length = fit - 0.5 * b @ S @ b, 1.0
@@ -151,13 +149,11 @@ def fit_smooth(
             break
     S = np.tensordot(lam, basis.penalties, 1) + basis.ridge
     scores = (A @ (pi[:, None] * basis.Q)) / p[:, None] - pi @ basis.Q
-    V = np.linalg.inv((scores * m[:, None]).T @ scores + S)
-    return SmoothFit(b, lam, V, S, step)
+    V = _inverse((scores * m[:, None]).T @ scores + S)
+    return SmoothFit(b, lam, V, S)
 
 
-def _stronger_or_weaker(
-    basis: SplineBasis, lam: Float, mode: Float, V: Float, b: Float
-) -> Float:
+def _stronger_or_weaker(basis: SplineBasis, lam: Float, mode: Float, V: Float, b: Float) -> Float:
     """One Fellner-Schall step: effective degrees of freedom over squared curvature."""
     shape = 0.5
     freedom = lam * (
@@ -165,7 +161,11 @@ def _stronger_or_weaker(
     )
     curvature = np.einsum("i,kij,j->k", b, basis.penalties, b)
     new = (np.maximum(freedom, 1e-9) + 2 * shape) / (curvature + 2 * shape / mode)
-    return np.clip(np.clip(new, lam / 8, lam * 8), 1e-5, 1e8)
+    return np.asarray(np.clip(np.clip(new, lam / 8, lam * 8), 1e-5, 1e8), dtype=np.float64)
+
+
+def _inverse(matrix: Float) -> Float:
+    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
 
 
 def posterior_mean(A: Float, shares: Float, pi: Float) -> Float:

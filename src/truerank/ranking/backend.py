@@ -15,7 +15,7 @@ from truerank.ranking.designs import Levels
 from truerank.ranking.kernels import rank_given, rank_sampled
 from truerank.ranking.rows import Int, Rows
 
-Scratch = tuple[NDArray[np.uint8], NDArray[np.int32], Int, Int]
+Scratch = tuple[NDArray[np.uint8], Int]
 
 
 class Backend(Protocol):
@@ -100,20 +100,15 @@ _local = threading.local()
 
 @contextmanager
 def scratch(n_items: int) -> Iterator[Scratch]:
-    """Marks, an identity permutation, its swaps and room for the draws, one set per thread.
+    """Marks and room for the draws, one set per thread.
 
-    Memory: 21 bytes per item. The kernels leave marks and permutation as they found them. What
-    was interrupted may not have: a set is taken away while in use, and comes back for the next
+    Memory: 9 bytes per item. The kernels leave the marks as they found them. What was
+    interrupted may not have: a set is taken away while in use, and comes back for the next
     block only if all went well.
     """
     kept: Scratch | None = _local.__dict__.pop("kept", None)
     if kept is None or len(kept[0]) < n_items:
-        kept = (
-            np.zeros(n_items, np.uint8),
-            np.arange(n_items, dtype=np.int32),
-            np.empty(n_items, np.int64),
-            np.empty(n_items, np.int64),
-        )
+        kept = (np.zeros(n_items, np.uint8), np.empty(n_items, np.int64))
     yield kept
     _local.kept = kept
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from truerank.errors import InvalidDataError
 from truerank.ranking.backend import as_float, scratch
 from truerank.ranking.designs import Levels
-from truerank.ranking.draws import draw_rivals, keep_chance, mark, undo_shuffle
+from truerank.ranking.draws import draw_rivals, keep_chance, mark, unmark
 from truerank.ranking.kernels import rank_in_row, ranks_from
 from truerank.ranking.rows import Int, Rows
 from truerank.ranking.scorer import Scorer
@@ -96,15 +96,17 @@ class CallBackend:
 
     def _draw(self, rows: Rows, row: int, start: int, stop: int, replacement: bool) -> Int:
         """Rivals start..stop-1 of one row. Earlier ones are drawn again: scoring costs far more."""
-        with scratch(self.n_items) as (marks, permutation, swapped, room):
+        with scratch(self.n_items) as (marks, room):
             mark(marks, rows.targets[row], rows.excluded(row), 1)
-            used = draw_rivals(
-                room, stop, rows.keys[row], 0, self.n_items, replacement, marks, permutation,
-                swapped,
-            )  # fmt: skip
+            n_rivals = int(rows.n_candidates[row]) - 1
+            used = 0
+            for first, last in ((0, start), (start, stop)):
+                used = draw_rivals(
+                    room, first, last, rows.keys[row], used, self.n_items, n_rivals,
+                    replacement, marks,
+                )  # fmt: skip
             mark(marks, rows.targets[row], rows.excluded(row), 0)
-            if not replacement:
-                undo_shuffle(permutation, swapped, used)
+            unmark(marks, room, stop)
             return room[start:stop].copy()
 
     def _count(

@@ -130,8 +130,10 @@ class Adaptive:
         if not number or not 1 < self.growth < np.inf:
             raise InvalidArgumentError("growth", self.growth, "a number, more than 1")
         object.__setattr__(self, "growth", float(self.growth))
-        if self.budget is not None and not self.budget > 0:
-            raise InvalidArgumentError("budget", self.budget, "a positive number, or None")
+        if self.budget is not None:
+            if not isinstance(self.budget, int | float | np.number) or not self.budget > 0:
+                raise InvalidArgumentError("budget", self.budget, "a positive number, or None")
+            object.__setattr__(self, "budget", float(self.budget))
         if self.top is not None:
             object.__setattr__(self, "top", _whole("top", self.top, 1))
 

@@ -71,46 +71,45 @@ def mark(marks: NDArray[np.uint8], target: int, excluded: NDArray[np.int32], val
 @njit(nogil=True, cache=True)
 def draw_rivals(
     out: NDArray[np.int64],
-    wanted: int,
+    start: int,
+    stop: int,
     key: np.uint64,
     used: int,
     n_items: int,
+    n_rivals: int,
     replacement: bool,
     marks: NDArray[np.uint8],
-    permutation: NDArray[np.int32],
-    swapped: NDArray[np.int64],
 ) -> int:
-    """The next ``wanted`` rivals of a row; returns how many words of its stream are used up.
+    """Rivals ``start..stop-1`` of a row; returns how many words of its stream are used up.
 
-    All items are drawn from, and marked ones (the target, the excluded) passed over: so the
-    rivals are uniform among the candidates. Without replacement this is a Fisher-Yates shuffle
-    stopped early: ``permutation`` holds 0..n_items-1 when a row begins, and
-    :func:`undo_shuffle` puts it back in O(draws). The caller sees to it that there are enough.
+    All items are drawn from, and marked ones passed over: the target, the excluded, and without
+    replacement those drawn before, which are marked here. So the next rival is uniform among
+    the candidates left. Where every one of them is wanted, the rest is taken without drawing:
+    a row that runs to the end of the list costs no more than the list.
     """
-    found = 0
-    while found < wanted:
-        word = draw_word(key, used)
-        if replacement:
-            item = below(word, n_items)
-        else:
-            j = used + below(word, n_items - used)
-            item = np.int64(permutation[j])
-            permutation[j] = permutation[used]
-            permutation[used] = item
-            swapped[used] = j
+    if stop == n_rivals and not replacement:
+        for item in range(n_items):
+            if marks[item] == 0 and start < stop:
+                marks[item] = 1
+                out[start] = item
+                start += 1
+        return used
+    while start < stop:
+        drawn = below(draw_word(key, used), n_items)
         used += 1
-        if marks[item] == 0:
-            out[found] = item
-            found += 1
+        if marks[drawn] == 0:
+            out[start] = drawn
+            start += 1
+            if not replacement:
+                marks[drawn] = 1
     return used
 
 
 @njit(nogil=True, cache=True)
-def undo_shuffle(permutation: NDArray[np.int32], swapped: NDArray[np.int64], used: int) -> None:
-    """Restore ``permutation`` to the identity after ``used`` draws."""
-    for i in range(used):
-        permutation[i] = i
-        permutation[swapped[i]] = swapped[i]
+def unmark(marks: NDArray[np.uint8], drawn: NDArray[np.int64], n: int) -> None:
+    """Forget the first ``n`` rivals drawn."""
+    for i in range(n):
+        marks[drawn[i]] = 0
 
 
 @njit(nogil=True, cache=True)

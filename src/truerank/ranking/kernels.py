@@ -13,7 +13,7 @@ from truerank.ranking.draws import (
     draw_rivals,
     keep_chance,
     mark,
-    undo_shuffle,
+    unmark,
 )
 from truerank.ranking.scores import (
     RANDOM,
@@ -42,18 +42,18 @@ def rank_sampled(
     levels: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
     replacement: bool,
     tie_rule: int,
-    scratch: tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]],
+    scratch: tuple[NDArray[np.uint8], NDArray[np.int64]],
     out: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> None:
     """Rank and sample size of each row, the sample grown level by level.
 
     ``keys`` are the starting words of the draws and of the tie order; ``levels`` are sample
     sizes, the largest rank that goes on from each, and that rank's probability to; ``scratch`` is
-    marks, a permutation, its swaps and room for a level.
+    marks, and room for the rivals.
     """
     draw_keys, tie_keys = keys
     sizes, go_on, keep = levels
-    marks, permutation, swapped, rivals = scratch
+    marks, rivals = scratch
     out_rank, out_size = out
     for row in range(len(users)):
         user, target, key = users[row], targets[row], draw_keys[row]
@@ -63,22 +63,21 @@ def rank_sampled(
         mark(marks, target, excluded, 1)
         better, tied, used, drawn, rank = 0, 0, 0, 0, 1
         for level in range(len(sizes)):
-            wanted = min(sizes[level] - 1, most) - drawn
+            wanted = min(sizes[level] - 1, most)
             used = draw_rivals(
-                rivals, wanted, key, used, n_items, replacement, marks, permutation, swapped
+                rivals, drawn, wanted, key, used, n_items, n_candidates[row] - 1, replacement, marks
             )
-            more = count_among(scorer, user, target, rivals, wanted, tie_rule, tie_keys[row])
+            more = count_among(scorer, user, target, rivals, drawn, wanted, tie_rule, tie_keys[row])
             better += more[0]
             tied += more[1]
-            drawn += wanted
+            drawn = wanted
             rank = rank_from(better, tied, tie_rule)
             if drawn == most or rank > go_on[level]:
                 break
             if rank == go_on[level] and keep_chance(key, level) >= keep[level]:
                 break
         mark(marks, target, excluded, 0)
-        if not replacement:
-            undo_shuffle(permutation, swapped, used)
+        unmark(marks, rivals, drawn)
         out_rank[row] = rank
         out_size[row] = drawn + 1
 
@@ -98,7 +97,7 @@ def rank_given(
     for row in range(len(users)):
         rivals = negatives[indptr[row] : indptr[row + 1]]
         better, tied = count_among(
-            scorer, users[row], targets[row], rivals, len(rivals), tie_rule, tie_keys[row]
+            scorer, users[row], targets[row], rivals, 0, len(rivals), tie_rule, tie_keys[row]
         )
         out_rank[row] = rank_from(better, tied, tie_rule)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from truerank.errors import FileFormatError
+from truerank.errors import FileFormatError, StorageError
 from truerank.files import readable_errors, written_whole
 from truerank.ranking.header import FORMAT, Header
 from truerank.ranking.table import RankTable
@@ -45,7 +45,9 @@ def read_table(path: str | Path) -> RankTable:
         # Opened here, not by pyarrow, which would take a folder for a data set.
         with readable_errors(file), file.open("rb") as stream:
             content = pq.ParquetFile(stream).read()
-    except pa.ArrowInvalid as error:
+    except StorageError:
+        raise
+    except (pa.ArrowException, OSError) as error:  # a cut footer, a page that does not unpack
         raise FileFormatError(
             f"{file} is not a complete Parquet file: it is damaged or was cut short; "
             "write or copy it again"
@@ -71,7 +73,7 @@ def _header(file: Path, content: pa.Table) -> Header:
         )
     try:
         values = dict(json.loads(metadata[_KEY]))
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise FileFormatError(f"{file} has a damaged header; write it again") from error
     version = values.pop("format", None)
     if not isinstance(version, int) or version > FORMAT:

@@ -25,6 +25,9 @@ from numpy.typing import NDArray
 
 from truerank.ranking.draws import extend_address
 
+STRETCH = 256
+"""Rivals counted at a time: only a stretch that holds a near-tie is looked at twice."""
+
 HALF, OPTIMISTIC, PESSIMISTIC, RANDOM = range(4)
 """Codes of the tie rules; :mod:`truerank.ranking.ties` explains them."""
 
@@ -109,6 +112,29 @@ def rank_from(better: int, tied: int, tie_rule: int) -> int:
     return 1 + better
 
 
+@njit(nogil=True, cache=True)
+def decide_near(
+    scorer: FactorArrays,
+    user: int,
+    target: int,
+    rivals: NDArray[np.int64],
+    low: np.float32,
+    high: np.float32,
+    tie_rule: int,
+    tie_key: np.uint64,
+) -> tuple[int, int]:
+    """Of the rivals from ``low`` to ``high``, those that beat the target and those that tie."""
+    own = exact_dot(scorer.user, user, scorer.item, target)
+    better, tied = 0, 0
+    for rival in rivals:
+        if low <= fast_dot(scorer.user32, user, scorer.item32, rival) <= high:
+            exact = exact_dot(scorer.user, user, scorer.item, rival)
+            outcome = standing(rival, exact, target, own, tie_rule, tie_key)
+            better += outcome == 2
+            tied += outcome == 1
+    return better, tied
+
+
 # ---------------------------------------------------------------- scores of a few items
 
 
@@ -117,49 +143,76 @@ def count_among(
     user: int,
     target: int,
     rivals: NDArray[np.int64],
-    n: int,
+    first: int,
+    last: int,
     tie_rule: int,
     tie_key: np.uint64,
 ) -> tuple[int, int]:
-    """How many of the first ``n`` rivals beat the target, and how many tie with it."""
+    """How many of the rivals ``first..last-1`` beat the target, and how many tie with it."""
     raise TypeError("compiled code only")  # pragma: no cover
 
 
 @overload(count_among)
 def _count_among(
-    scorer: Any, user: Any, target: Any, rivals: Any, n: Any, tie_rule: Any, tie_key: Any
+    scorer: Any,
+    user: Any,
+    target: Any,
+    rivals: Any,
+    first: Any,
+    last: Any,
+    tie_rule: Any,
+    tie_key: Any,
 ) -> Any:
     kind = scorer.instance_class
 
     def by_factors(
-        scorer: Any, user: Any, target: Any, rivals: Any, n: Any, tie_rule: Any, tie_key: Any
+        scorer: Any,
+        user: Any,
+        target: Any,
+        rivals: Any,
+        first: Any,
+        last: Any,
+        tie_rule: Any,
+        tie_key: Any,
     ) -> tuple[int, int]:
         user32, item32 = scorer.user32, scorer.item32
-        own = exact_dot(scorer.user, user, scorer.item, target)
-        high = np.float32(own + scorer.margin[user])
-        low = np.float32(own - scorer.margin[user])
+        # Both scores are rounded here, so they may differ by two margins and yet be equal.
+        own, doubt = fast_dot(user32, user, item32, target), 2.0 * scorer.margin[user]
+        high, low = np.float32(own + doubt), np.float32(own - doubt)
         better, tied = 0, 0
-        for i in range(n):
-            rival = rivals[i]
-            score = fast_dot(user32, user, item32, rival)
-            if score > high:
-                better += 1
-            elif score >= low:
-                exact = exact_dot(scorer.user, user, scorer.item, rival)
-                outcome = standing(rival, exact, target, own, tie_rule, tie_key)
-                better += outcome == 2
-                tied += outcome == 1
+        for start in range(first, last, STRETCH):
+            stop = min(start + STRETCH, last)
+            above, reached = np.int64(0), np.int64(0)
+            # No branch here: a wrong guess would stop the loads of the rivals to come.
+            for i in range(np.uint64(start), np.uint64(stop)):
+                score = fast_dot(user32, user, item32, rivals[i])
+                above += score > high
+                reached += score >= low
+            better += int(above)
+            if reached > above:
+                more = decide_near(
+                    scorer, user, target, rivals[start:stop], low, high, tie_rule, tie_key
+                )
+                better += more[0]
+                tied += more[1]
         return better, tied
 
     def by_item_item(
-        scorer: Any, user: Any, target: Any, rivals: Any, n: Any, tie_rule: Any, tie_key: Any
+        scorer: Any,
+        user: Any,
+        target: Any,
+        rivals: Any,
+        first: Any,
+        last: Any,
+        tie_rule: Any,
+        tie_key: Any,
     ) -> tuple[int, int]:
         # A whole row costs about as much as 1/16 of its entries picked at random.
-        if 16 * n >= len(scorer.row) and scorer.owner[0] != user:
+        if 16 * (last - first) >= len(scorer.row) and scorer.owner[0] != user:
             fill_row(scorer, user)
         own = score_one(scorer, user, target)
         better, tied = 0, 0
-        for i in range(n):
+        for i in range(first, last):
             score = score_one(scorer, user, rivals[i])
             outcome = standing(rivals[i], score, target, own, tie_rule, tie_key)
             better += outcome == 2

@@ -1,0 +1,1 @@
+"""Reports: text and figures. This room renders what others computed."""

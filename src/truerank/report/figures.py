@@ -1,0 +1,125 @@
+"""Figures, drawn by matplotlib, which is loaded only here and only when one is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.estimators.cells import cells_of
+from truerank.estimators.mapping import Kind, mapping_curve
+from truerank.estimators.problem import Problem
+from truerank.files import written_whole
+from truerank.ranking import RankTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "pdf", "svg")
+
+MAPPINGS: tuple[tuple[Kind, float | None], ...] = (
+    ("linear", None),
+    ("bound", None),
+    ("beta", 1.0),
+    ("beta", 0.5),
+)
+"""The four of the dissertation's figure ``fig:aligning``."""
+
+
+def cost_curve_figure(
+    sizes: ArrayLike, cost: ArrayLike, *, n_items: int, n_max: int, title: str = ""
+) -> Figure:
+    """The average cost C_j against the size n_j (``fig:sample_efficiency``).
+
+    Args:
+        sizes: n_j.
+        cost: C_j; infinite ones are left out.
+        n_items: Number of candidates: what ranking a user in full costs.
+        n_max: The recommended largest size.
+        title: Printed above.
+    """
+    n, c = np.asarray(sizes), np.asarray(cost, dtype=np.float64)
+    drawn = np.isfinite(c)
+    if not drawn.any():
+        raise InvalidDataError("no rank leaves 1 at any size, so there is no curve to draw")
+    figure, axes = _figure(title)
+    axes.plot(n[drawn], c[drawn], marker="o", label=r"$C_j$: items per user resolved")
+    axes.axhline(n_items, linestyle="--", color="grey", label=f"all {n_items:,} candidates")
+    axes.axvline(n_max, linestyle=":", color="tab:red", label=f"n_max = {n_max:,}")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(n[drawn], [f"{size:,}" for size in n[drawn]], rotation=45)
+    axes.set_xlabel("sample size $n_j$")
+    axes.set_ylabel("scored items per user whose rank leaves 1")
+    axes.legend()
+    return figure
+
+
+def mapping_figure(
+    table: RankTable,
+    exact: RankTable | None = None,
+    *,
+    mappings: Sequence[tuple[Kind, float | None]] = MAPPINGS,
+    top: int = 200,
+) -> Figure:
+    """The sampled recall curve, mapped to global ranks, beside the exact one (``fig:aligning``).
+
+    Args:
+        table: Sampled ranks of one sample size.
+        exact: Exact ranks of the same users, if known.
+        mappings: Kinds of mapping, beta with its a (None fits it).
+        top: Largest global rank shown.
+    """
+    if top < 1:
+        raise InvalidArgumentError("top", top, "at least 1")
+    cells, _ = cells_of(
+        table.rank, table.n_sampled, table.n_items, table.weight,
+        replacement=table.header.replacement,
+    )  # fmt: skip
+    problem = Problem.of(cells, n_rows=float(len(table)))
+    figure, axes = _figure("Recall from sampled ranks, mapped to the catalogue")
+    if exact is not None:
+        if not exact.is_exact.all():
+            raise InvalidDataError("the table of exact ranks has sampled ones")
+        k = np.arange(1, top + 1)
+        found = np.bincount(np.minimum(exact.rank, top + 1), exact.weight, top + 2)[1:-1]
+        axes.plot(k, np.cumsum(found) / exact.weight.sum(), color="black", label="exact")
+    for kind, a in mappings:
+        ranks, recall = mapping_curve(problem, kind=kind, a=a)
+        shown = ranks <= top
+        shown[: min(len(shown), int(shown.sum()) + 1)] = True  # one point beyond the edge
+        label = kind if kind != "beta" else f"beta@{'fitted' if a is None else f'{a:g}'}"
+        axes.plot(ranks[shown], recall[shown], marker=".", label=label)
+    axes.set_xlim(0, top)
+    axes.set_xlabel("K")
+    axes.set_ylabel("Recall@K")
+    axes.legend()
+    return figure
+
+
+def save_figure(figure: Figure, path: str | Path) -> Path:
+    """Write a figure, whole or not at all; the format is the file's ending."""
+    target = Path(path)
+    ending = target.suffix.lower().removeprefix(".")
+    if ending not in FORMATS:
+        raise InvalidArgumentError(
+            "out", str(path), f"a file name that ends in {', '.join('.' + f for f in FORMATS)}"
+        )
+    with written_whole(target) as temporary:
+        figure.savefig(temporary, format=ending, dpi=150)
+    return target
+
+
+def _figure(title: str) -> tuple[Figure, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    if title:
+        axes.set_title(title)
+    axes.grid(alpha=0.3)
+    return figure, axes

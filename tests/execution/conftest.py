@@ -1,0 +1,8 @@
+"""Lets other processes import the tasks of these tests."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,213 @@
+"""The contract of every executor, and what is special about each."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sample_tasks import (
+    die,
+    die_once,
+    fail_on_three,
+    refuse,
+    settings_of_the_worker,
+    slow_square,
+    square,
+)
+from threadpoolctl import threadpool_info
+
+from truerank.errors import InvalidArgumentError, TruerankError
+from truerank.execution import (
+    Executor,
+    Processes,
+    Serial,
+    Threads,
+    WorkerLostError,
+    available_cores,
+    closed_after,
+)
+
+EXECUTORS: dict[str, Executor] = {
+    "serial": Serial(),
+    "one-thread": Threads(1),
+    "threads": Threads(3),
+    "processes": Processes(2),
+}
+each = pytest.mark.parametrize("executor", EXECUTORS.values(), ids=EXECUTORS)
+
+
+@pytest.fixture(autouse=True)
+def no_threads_left() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+    assert set(threading.enumerate()) <= before
+
+
+@each
+def test_every_task_once_with_its_position(executor: Executor) -> None:
+    results = list(executor.imap(square, range(20)))
+    assert sorted(results) == [(x, x * x) for x in range(20)]
+
+
+@pytest.mark.parametrize("executor", [Serial(), Threads(2)], ids=["serial", "threads"])
+def test_no_tasks(executor: Executor) -> None:
+    assert list(executor.imap(square, [])) == []
+
+
+def test_serial_keeps_the_order_and_takes_one_at_a_time() -> None:
+    taken: list[int] = []
+
+    def tasks() -> Iterator[int]:
+        for x in range(5):
+            taken.append(x)
+            yield x
+
+    results = Serial().imap(square, tasks())
+    assert next(results) == (0, 0)
+    assert taken == [0]
+    assert list(results) == [(x, x * x) for x in range(1, 5)]
+
+
+def test_threads_do_not_swallow_a_million_tasks_at_once() -> None:
+    taken: list[int] = []
+
+    def tasks() -> Iterator[int]:
+        for x in count():
+            taken.append(x)
+            yield x
+
+    with closed_after(Threads(2).imap(square, tasks())) as results:
+        for _ in range(50):
+            next(results)
+    assert len(taken) <= 50 + 2 * 2 * 2  # those finished, and a window or two
+
+
+@each
+def test_an_error_comes_back_as_it_was(executor: Executor) -> None:
+    with pytest.raises(ValueError, match="three is not allowed"):
+        list(executor.imap(fail_on_three, range(8)))
+
+
+@each
+def test_our_own_errors_cross_every_border(executor: Executor) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        list(executor.imap(refuse, [7]))
+    assert str(caught.value) == "x must be something else, got 7; try another"
+
+
+def test_in_process_or_not() -> None:
+    assert [executor.in_process for executor in EXECUTORS.values()] == [True, True, True, False]
+
+
+# ---------------------------------------------------------------- stopping early
+
+
+def test_a_reader_that_stops_stops_the_work() -> None:
+    done: list[int] = []
+
+    def work(x: int) -> int:
+        time.sleep(0.002)
+        done.append(x)
+        return x
+
+    with closed_after(Threads(2).imap(work, range(1000))) as results:
+        next(results)
+    assert len(done) < 20
+
+
+def test_closing_is_for_those_who_can() -> None:
+    with closed_after(iter([(0, 1)])) as results:  # a plain iterator has nothing to close
+        assert list(results) == [(0, 1)]
+
+
+def test_ctrl_c_while_threads_work() -> None:
+    done: list[int] = []
+
+    def work(x: int) -> int:
+        time.sleep(0.005)
+        done.append(x)
+        if x == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+        return x
+
+    with pytest.raises(KeyboardInterrupt):
+        for _ in Threads(2).imap(work, range(2000)):
+            pass
+    assert len(done) < 200
+
+
+def test_blas_has_one_thread_while_threads_work_and_its_own_afterwards() -> None:
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    with closed_after(Threads(2).imap(lambda _: threadpool_info(), range(4))) as results:
+        for _, pools in results:
+            assert {pool["num_threads"] for pool in pools} <= {1}
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+# ---------------------------------------------------------------- processes
+
+
+def test_workers_have_one_thread_and_leave_ctrl_c_to_the_parent() -> None:
+    for _, worker in Processes(2).imap(settings_of_the_worker, range(3)):
+        assert set(worker["threads"]) == {1}
+        assert worker["ignores_ctrl_c"]
+        assert worker["pid"] != os.getpid()
+
+
+def test_a_worker_that_dies_once(tmp_path: Path) -> None:
+    marker = tmp_path / "died"
+    results = list(Processes(2).imap(die_once, [(str(marker), x) for x in range(12)]))
+    assert marker.exists()
+    assert sorted(results) == [(x, x * x) for x in range(12)]  # each counted once
+
+
+def test_workers_that_always_die() -> None:
+    with pytest.raises(
+        WorkerLostError,
+        match=r"a worker process died 2 times \(3 tasks left\); it probably ran out of memory: "
+        "use fewer workers",
+    ) as caught:
+        list(Processes(1, retries=1).imap(die, range(3)))
+    assert isinstance(caught.value, TruerankError)
+
+
+def test_a_reader_that_stops_stops_the_processes() -> None:
+    start = time.monotonic()
+    with closed_after(Processes(2).imap(slow_square, range(100_000))) as results:
+        next(results)
+    assert time.monotonic() - start < 60  # all of them would take eight minutes
+
+
+# ---------------------------------------------------------------- arguments
+
+
+@pytest.mark.parametrize("kind", [Threads, Processes])
+@pytest.mark.parametrize("workers", [0, -1, 1.5, "2", True])
+def test_numbers_of_workers(kind: Any, workers: Any) -> None:
+    with pytest.raises(
+        InvalidArgumentError, match="workers must be a whole number, at least 1, got"
+    ):
+        kind(workers)
+
+
+@pytest.mark.parametrize("retries", [-1, 0.5])
+def test_numbers_of_retries(retries: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="retries must be a whole number, at least 0"):
+        Processes(1, retries=retries)
+
+
+def test_cores() -> None:
+    assert 1 <= available_cores() <= (os.cpu_count() or 1)
+    assert Threads().workers == Processes().workers == available_cores()
+
+
+def test_cores_where_the_system_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert available_cores() == (os.cpu_count() or 1)

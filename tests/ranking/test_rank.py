@@ -1,0 +1,163 @@
+"""``rank``: from a split to a table with names and origins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from slow_ranking import full_ranks
+
+import truerank as tr
+from truerank.data.interactions import Interactions
+from truerank.errors import InvalidArgumentError
+from truerank.split import Split, leave_k_out, leave_one_out, strong_generalization
+
+RNG = np.random.default_rng(0)
+CELLS = RNG.choice(40 * 30, 400, replace=False)
+DATA = Interactions.from_arrays(
+    [f"u{cell // 30:02d}" for cell in CELLS], [f"i{cell % 30:02d}" for cell in CELLS]
+)
+SCORES = RNG.normal(size=(DATA.n_users, DATA.n_items))
+
+
+class Model(tr.FunctionScorer):
+    """A model by name, with scores from nowhere."""
+
+    name = "nowhere"
+
+
+def make_model() -> Model:
+    return Model(lambda users: SCORES[users], n_items=DATA.n_items)
+
+
+def pairs_of(split: Split) -> tuple[np.ndarray, np.ndarray]:
+    return split.held_out.users.astype(int), split.held_out.indices.astype(int)
+
+
+@pytest.mark.parametrize("split", [leave_one_out(DATA), leave_k_out(DATA, 3)], ids=["one", "three"])
+def test_training_items_are_no_candidates(split: Split) -> None:
+    table = tr.rank(make_model(), split)
+    users, items = pairs_of(split)
+    ranks, sizes = full_ranks(SCORES, users, items, split.train)
+    assert table.rank.tolist() == ranks
+    assert table.n_items.tolist() == sizes
+    assert (table.n_items == DATA.n_items - split.train.user_counts[users]).all()
+    assert table.header.candidates == "unseen"
+
+
+def test_all_items_if_wanted() -> None:
+    split = leave_one_out(DATA)
+    table = tr.rank(make_model(), split, candidates="all")
+    assert table.rank.tolist() == full_ranks(SCORES, *pairs_of(split))[0]
+    assert set(table.n_items.tolist()) == {30}
+    assert table.header.candidates == "all"
+
+
+def test_external_ids_come_back_out() -> None:
+    split = leave_one_out(DATA)
+    table = tr.rank(make_model(), split, tr.Sampled(5), seed=3)
+    known = set(zip(split.held_out.to_arrow()["user_id"].to_pylist(),
+                    split.held_out.to_arrow()["item_id"].to_pylist(), strict=True))  # fmt: skip
+    assert set(zip(table.user.tolist(), table.item.tolist(), strict=True)) == known
+
+
+def test_the_header_tells_the_story() -> None:
+    split = leave_one_out(DATA)
+    header = tr.rank(make_model(), split, tr.Sampled(5), seed=3, ties="random").header
+    assert header.to_dict() == {
+        "design": {
+            "kind": "sampled",
+            "n": 5,
+            "replacement": False,
+            "levels": {"sizes": [5], "go_on": [0], "keep": [1.0]},
+        },
+        "replacement": False,
+        "seed": 3,
+        "ties": "random",
+        "candidates": "unseen",
+        "n_population": len(np.unique(split.held_out.users)),
+        "data": split.train.fingerprint(),
+        "split": split.fingerprint(),
+        "model": "nowhere",
+        "version": tr.__version__,
+    }
+    assert tr.rank(make_model(), split).header.seed is None  # nothing was drawn
+    assert tr.rank(make_model(), split, ties="random", seed=3).header.seed == 3  # the ties were
+
+
+def test_a_name_that_is_no_text_is_not_taken() -> None:
+    class Odd(tr.FunctionScorer):
+        def name(self) -> str:
+            return "a method"
+
+    model = Odd(lambda users: SCORES[users], n_items=DATA.n_items)
+    assert tr.rank(model, leave_one_out(DATA)).header.model == "Odd"
+
+
+class FoldingModel:
+    """Scores new users by what they have seen: the sum of the rows of a matrix."""
+
+    def __init__(self) -> None:
+        self.weights = np.random.default_rng(4).normal(size=(DATA.n_items, DATA.n_items))
+
+    def fold_in(self, history: Interactions) -> tr.FunctionScorer:
+        scores = history.matrix(dtype=np.float64) @ self.weights
+        return tr.FunctionScorer(lambda users: scores[users], n_items=DATA.n_items)
+
+
+def test_new_users_are_folded_in() -> None:
+    split = strong_generalization(DATA, n_users=10)
+    assert split.fold_in is not None
+    model = FoldingModel()
+    table = tr.rank(model, split)
+    users, items = pairs_of(split)
+    scores = split.fold_in.matrix(dtype=np.float64) @ model.weights
+    ranks, sizes = full_ranks(scores, users, items, split.fold_in)
+    assert table.rank.tolist() == ranks
+    assert table.n_items.tolist() == sizes
+    assert table.n_users == 10
+    assert table.header.model == "FoldingModel"
+
+
+def test_new_users_need_a_model_that_can_fold_in() -> None:
+    split = strong_generalization(DATA, n_users=10)
+    with pytest.raises(
+        InvalidArgumentError,
+        match=r"model must be able to fold in new users, got 'Model'; this split holds out whole "
+        r"users: give the model a method fold_in\(history\) -> Scorer",
+    ):
+        tr.rank(make_model(), split)
+
+
+def test_what_is_no_split() -> None:
+    data: Any = DATA
+    with pytest.raises(
+        InvalidArgumentError, match="split must be a Split, got 'Interactions'; make one with"
+    ):
+        tr.rank(make_model(), data)
+
+
+def test_unknown_candidates() -> None:
+    with pytest.raises(
+        InvalidArgumentError, match="candidates must be 'unseen' or 'all', got 'seen'"
+    ):
+        tr.rank(make_model(), leave_one_out(DATA), candidates="seen")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("candidates", ["unseen", "all"])
+def test_a_model_of_other_items(candidates: Any) -> None:
+    model = Model(lambda users: np.ones((len(users), 29)), n_items=29)
+    with pytest.raises(InvalidArgumentError, match=r"must be o.* the scorer's 29 items, got '30 i"):
+        tr.rank(model, leave_one_out(DATA), candidates=candidates)
+
+
+def test_two_models_meet_the_same_rivals_on_a_split() -> None:
+    """A model and its mirror image: ranks add up to n + 1 only among the same rivals."""
+    split = leave_one_out(DATA)
+    mirrored = tr.FunctionScorer(lambda users: -SCORES[users], n_items=DATA.n_items)
+    one = tr.rank(make_model(), split, tr.Sampled(8), seed=5)
+    two = tr.rank(mirrored, split, tr.Sampled(8), seed=5)
+    assert set((one.rank + two.rank).tolist()) == {9}
+    other = tr.rank(mirrored, split, tr.Sampled(8), seed=6)
+    assert set((one.rank + other.rank).tolist()) != {9}

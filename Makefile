@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 TRUERANK_DATA ?= $(wildcard $(CURDIR)/../shared/data)
 export TRUERANK_DATA
 
-.PHONY: setup demo test lint bench-ranking clean
+.PHONY: setup demo test lint bench-ranking bench-estimators clean
 
 setup: $(VENV)/.ready
 
@@ -36,6 +36,9 @@ $(VENV)/.bench: $(VENV)/.ready
 
 bench-ranking: $(VENV)/.bench
 	$(BIN)/python benchmarks/ranking.py
+
+bench-estimators: setup
+	$(BIN)/python benchmarks/estimators.py
 
 clean:
 	rm -rf $(VENV) build dist demo-output bench-output

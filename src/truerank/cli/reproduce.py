@@ -217,7 +217,10 @@ def cost_curve_command(
     """
     from truerank.experiments.cost_curve import cost_curve
     from truerank.ranking import RankTable
+    from truerank.report.figures import cost_curve_figure, figure_format, save_figure
 
+    if out is not None:
+        figure_format(out)  # a mistake is seen before the work starts
     if ranks is None:
         (pair,) = _pairs([data], [model], candidates, cache)
         table, title = pair.table, f"{pair.data}, {pair.model}"
@@ -225,8 +228,6 @@ def cost_curve_command(
         table, title = RankTable.from_parquet(ranks), ranks.name
     curve = cost_curve(table, n0=n0)
     if out is not None:
-        from truerank.report.figures import cost_curve_figure, save_figure
-
         figure = cost_curve_figure(
             curve.sizes, curve.cost, n_items=curve.n_items, n_max=curve.n_max, title=title
         )

@@ -73,7 +73,11 @@ class MaximumLikelihood(DistributionEstimator):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedMaximumLikelihood(DistributionEstimator):
-    """``wmle-ap``, ``wmle-ndcg``: more weight on small sampled ranks.
+    """``wmle-ap``, ``wmle-ndcg``: more weight on small sampled ranks, as the text prints it.
+
+    The weights tilt the data that the mixture is fitted to, and nothing undoes the tilt, so
+    the estimates are far too high (Recall@1..50 by about 200 % where plain MLE is 14 % off,
+    n = 100, N = 10,000). With AP weights C cancels altogether. Kept for completeness.
 
     Attributes:
         kind: Which metric function gives the weights.

@@ -10,6 +10,7 @@ its middle.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -48,20 +49,7 @@ class RankGrid:
         """
         if n_items < 1:
             raise InvalidArgumentError("n_items", n_items, "at least 1")
-        if n_items <= columns:
-            return cls(np.arange(1, n_items + 2, dtype=np.int64))
-        top = np.arange(1, exact + 1, dtype=np.int64)
-        bins = columns - exact
-        # Solve for the growth that fills exactly `bins` bins of at least one rank each.
-        low, high = 1.0, float(n_items)
-        for _ in range(200):
-            growth = (low * high) ** 0.5
-            if len(_geometric(exact + 1, n_items, growth)) > bins:
-                low = growth
-            else:
-                high = growth
-        starts = _geometric(exact + 1, n_items, high)
-        return cls(np.concatenate([top, starts, [n_items + 1]]))
+        return cls(_edges(int(n_items), exact, columns))
 
     def __len__(self) -> int:
         return len(self.edges) - 1
@@ -105,6 +93,26 @@ class RankGrid:
             mean = float(_values(metric, ranks, self.n_items).mean())
             values[j] = mean * inside / self.widths[j]
         return values
+
+
+@lru_cache(maxsize=64)
+def _edges(n_items: int, exact: int, columns: int) -> Int:
+    """Edges for a catalogue; remembered, because every estimate asks for them."""
+    if n_items <= columns:
+        edges = np.arange(1, n_items + 2, dtype=np.int64)
+    else:
+        # Solve for the growth that fills the bins beyond the exact ranks.
+        low, high = 1.0, float(n_items)
+        for _ in range(50):
+            growth = (low * high) ** 0.5
+            if len(_geometric(exact + 1, n_items, growth)) > columns - exact:
+                low = growth
+            else:
+                high = growth
+        starts = _geometric(exact + 1, n_items, high)
+        edges = np.concatenate([np.arange(1, exact + 1), starts, [n_items + 1]])
+    edges.flags.writeable = False
+    return edges
 
 
 def _values(metric: Metric, ranks: Float, n_items: int) -> Float:

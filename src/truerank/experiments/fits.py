@@ -1,20 +1,18 @@
 """Many methods and metrics on one table: what ``tr.estimate`` does, its preparation shared.
 
-A study asks for 150 metrics by several methods on thousands of tables of the same catalogue. Here
-the rank grid is made once per catalogue and the likelihood once per table. A test holds the
-values and intervals to those of :func:`truerank.estimate`.
+A study asks for 150 metrics by several methods on thousands of tables. Here rows are grouped and
+the likelihood is built once per table. A test holds the values and intervals to those of
+:func:`truerank.estimate`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truerank.errors import InvalidDataError
-from truerank.estimators.grid import RankGrid
 from truerank.estimators.methods import make_method
 from truerank.estimators.problem import Problem
 from truerank.estimators.samples import Sample
@@ -38,8 +36,7 @@ class Fits:
         sample = Sample.of(table)
         if (sample.n_targets > 1).any():
             raise InvalidDataError("these studies take one held-out item per user")
-        grid = _grid(sample.cells.largest)
-        problem = Problem.of(sample.cells, n_rows=sample.effective_rows(sample.weight), grid=grid)
+        problem = Problem.of(sample.cells, n_rows=sample.effective_rows(sample.weight))
         return cls(sample, problem, bool(table.is_exact.all()))
 
     def values(
@@ -49,6 +46,3 @@ class Fits:
         chosen = "exact" if method == "auto" and self.exact else method
         shares, _ = self.sample.shares(self.sample.weight, n_boot=n_boot, seed=seed)
         return np.asarray(make_method(chosen, {}).values(self.problem, metrics, shares))
-
-
-_grid = cache(RankGrid.of)

@@ -9,8 +9,8 @@ level, rows that look like the top (rank 1, or an estimated rank :math:`rN/n` wi
 on, smallest ranks first; of the rank at which the budget runs out, each is kept with the same
 probability. That rank and probability are found on a pilot, a few thousand rows chosen by
 address, level by level, and then fixed for all rows: so a row still depends on nothing but itself
-and the schedule, and blocks, threads and shards cannot change it. Dropping depends only on what was seen and on chance, so
-the likelihood stands, and no weights are needed.
+and the schedule, and blocks, threads and shards cannot change it. Dropping depends only on what
+was seen and on chance, so the likelihood stands, and no weights are needed.
 """
 
 from __future__ import annotations

@@ -101,17 +101,22 @@ def mapping_figure(
     return figure
 
 
-def save_figure(figure: Figure, path: str | Path) -> Path:
-    """Write a figure, whole or not at all; the format is the file's ending."""
-    target = Path(path)
-    ending = target.suffix.lower().removeprefix(".")
+def figure_format(path: str | Path) -> str:
+    """The format that a file's ending names, or a refusal."""
+    ending = Path(path).suffix.lower().removeprefix(".")
     if ending not in FORMATS:
         raise InvalidArgumentError(
             "out", str(path), f"a file name that ends in {', '.join('.' + f for f in FORMATS)}"
         )
-    with written_whole(target) as temporary:
+    return ending
+
+
+def save_figure(figure: Figure, path: str | Path) -> Path:
+    """Write a figure, whole or not at all; the format is the file's ending."""
+    ending = figure_format(path)
+    with written_whole(path) as temporary:
         figure.savefig(temporary, format=ending, dpi=150)
-    return target
+    return Path(path)
 
 
 def _figure(title: str) -> tuple[Figure, Any]:

@@ -1,0 +1,104 @@
+"""The smooth estimator: its fit beats its neighbours, its limits are what the docstring says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from truerank.errors import InvalidArgumentError
+from truerank.estimators.cells import cells_of
+from truerank.estimators.problem import Problem
+from truerank.estimators.smooth import Smooth, SplineBasis, fit_smooth, posterior_mean
+
+N_ITEMS = 3_000
+
+
+def problem(n_users: int = 4_000, n: int = 60) -> Problem:
+    rng = np.random.default_rng(3)
+    R = np.ceil(np.exp(rng.beta(1.4, 1.0, n_users) * np.log(N_ITEMS))).astype(np.int64)
+    r = 1 + rng.hypergeometric(R - 1, N_ITEMS - R, n - 1)
+    sizes = np.full(n_users, n)
+    cells, _ = cells_of(r, sizes, np.full(n_users, N_ITEMS), np.ones(n_users), replacement=False)
+    return Problem.of(cells, n_rows=n_users)
+
+
+def objective(task: Problem, basis: SplineBasis, b: np.ndarray, lam: np.ndarray) -> float:
+    """The docstring's objective, read aloud."""
+    mass = np.exp(basis.Q @ b) * np.exp(basis.log_widths)
+    pi = mass / mass.sum()
+    total = 0.0
+    for c in range(len(task.cells)):
+        total += task.n_rows * task.cells.shares[c] * np.log(task.A[c] @ pi)
+    for k in range(3):
+        total -= 0.5 * lam[k] * b @ basis.penalties[k] @ b
+    return float(total - 0.5 * b @ basis.ridge @ b)
+
+
+def test_the_fit_beats_its_neighbours() -> None:
+    task = problem()
+    basis = SplineBasis.of(task.grid, 20)
+    lam = np.array([50.0, 5.0, 0.1])
+    fit = fit_smooth(task.A, task.n_rows * task.cells.shares, basis, strengths=lam)
+    best = objective(task, basis, fit.b, lam)
+    rng = np.random.default_rng(4)
+    for size in (1e-2, 1e-1):
+        for _ in range(20):
+            step = rng.normal(size=len(fit.b)) * size
+            assert objective(task, basis, fit.b + step, lam) < best + 1e-6
+
+
+def test_great_strength_leaves_a_straight_line() -> None:
+    """log-density per rank, as a function of x, loses its curvature."""
+    task = problem()
+    basis = SplineBasis.of(task.grid, 20)
+    counts = task.n_rows * task.cells.shares
+    fit = fit_smooth(task.A, counts, basis, strengths=np.full(3, 1e8))
+    assert np.abs(np.diff(fit.b, 2)).max() < 1e-3
+    free = fit_smooth(task.A, counts, basis, strengths=np.full(3, 1e-3))
+    assert np.abs(np.diff(free.b, 2)).max() > 1e-2
+
+
+def test_strengths_come_from_the_data() -> None:
+    """A law with a sharp bend must be smoothed less than a power law is."""
+    rng = np.random.default_rng(5)
+    straight = np.ceil(np.exp(rng.uniform(0, 1, 20_000) * np.log(N_ITEMS))).astype(np.int64)
+    bent = np.where(rng.random(20_000) < 0.5, rng.integers(40, 60, 20_000), straight)
+    chosen = []
+    for R in (straight, bent):
+        cells, _ = cells_of(
+            R, np.full(len(R), N_ITEMS), np.full(len(R), N_ITEMS), np.ones(len(R)),
+            replacement=False,
+        )  # fmt: skip
+        task = Problem.of(cells, n_rows=len(R))
+        basis = SplineBasis.of(task.grid, 40)
+        chosen.append(fit_smooth(task.A, task.n_rows * cells.shares, basis).strengths)
+    assert chosen[1][1] < chosen[0][1] / 10
+
+
+def test_exact_rows_count_exactly() -> None:
+    R = np.array([1, 1, 5, 40, 700, 700, 2_000])
+    cells, _ = cells_of(R, np.full(7, N_ITEMS), np.full(7, N_ITEMS), np.ones(7), replacement=False)
+    task = Problem.of(cells, n_rows=7)
+    mass = Smooth().distribution(task, cells.shares)
+    for k in (1, 5, 50):
+        assert mass[task.grid.edges[:-1] <= k].sum() == pytest.approx(np.mean(k >= R))
+
+
+def test_resamples_refitted_together_equal_one_by_one() -> None:
+    task = problem()
+    shares = task.cells.shares
+    rng = np.random.default_rng(6)
+    others = rng.multinomial(4_000, shares, size=3).T / 4_000
+    together = Smooth(refit_steps=30).distribution(task, np.column_stack([shares, others]))
+    basis = SplineBasis.of(task.grid, 40)
+    lam = fit_smooth(task.A, task.n_rows * shares, basis).strengths
+    for column in range(3):
+        alone = fit_smooth(task.A, task.n_rows * others[:, column], basis, strengths=lam)
+        expected = posterior_mean(task.A, others[:, column], basis.density(alone.b))
+        assert together[:, column + 1] == pytest.approx(expected, rel=2e-3, abs=1e-7)
+
+
+@pytest.mark.parametrize("bad", [{"n_splines": 3}, {"strengths": (1.0, 0.0, 1.0)}])
+def test_bad_parameters(bad: dict[str, object]) -> None:
+    with pytest.raises(InvalidArgumentError):
+        Smooth(**bad)

@@ -34,12 +34,11 @@ def die(task: Any) -> None:
 
 
 def die_once(task: tuple[str, int]) -> int:
-    """The first to be asked dies; the marker remembers. Every answer leaves a line."""
+    """The tenth task dies, the first time it is asked; the marker remembers."""
     marker, x = task
-    try:
-        Path(marker).touch(exist_ok=False)
-    except FileExistsError:
+    if x != 9 or Path(marker).exists():
         return x * x
+    Path(marker).touch()
     os._exit(9)
 
 

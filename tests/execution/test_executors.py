@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -122,6 +124,26 @@ def test_a_reader_that_stops_stops_the_work() -> None:
     assert len(done) < 20
 
 
+def test_what_has_not_started_is_not_waited_for() -> None:
+    done: list[int] = []
+    go = threading.Event()
+
+    def work(x: int) -> int:
+        if x > 0:
+            go.wait(30)
+        done.append(x)
+        return x
+
+    results = Threads(2).imap(work, range(1000))
+    with closed_after(results):
+        next(results)  # now 1 and 2 wait at work, and 3 for a thread
+        later = threading.Timer(1.0, go.set)
+        later.start()
+    later.join()
+    assert sorted(done) == [0, 1, 2]
+    assert results.gi_frame is None  # type: ignore[attr-defined]  # closed, not merely forgotten
+
+
 def test_closing_is_for_those_who_can() -> None:
     with closed_after(iter([(0, 1)])) as results:  # a plain iterator has nothing to close
         assert list(results) == [(0, 1)]
@@ -166,6 +188,27 @@ def test_a_worker_that_dies_once(tmp_path: Path) -> None:
     results = list(Processes(2).imap(die_once, [(str(marker), x) for x in range(12)]))
     assert marker.exists()
     assert sorted(results) == [(x, x * x) for x in range(12)]  # each counted once
+
+
+SCRIPT = """
+import numpy  # so its threads are there before a worker can be told
+from sample_tasks import settings_of_the_worker
+from truerank.execution import Processes
+
+if __name__ == "__main__":
+    for _, worker in Processes(1).imap(settings_of_the_worker, range(1)):
+        print(worker["threads"])
+"""
+
+
+def test_workers_of_a_script_have_one_thread_too(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(SCRIPT)
+    output = subprocess.run(
+        [sys.executable, str(tmp_path / "job.py")],
+        capture_output=True, text=True, check=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    ).stdout  # fmt: skip
+    assert set(output.strip("[]\n").split(", ")) == {"1"}
 
 
 def test_workers_that_always_die() -> None:

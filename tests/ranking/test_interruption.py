@@ -82,9 +82,13 @@ def test_ctrl_c_while_drawing_does_not_spoil_later_draws(
     expected = ranks()
     draw = call_backend.draw_rivals
 
+    calls = iter(range(100))
+
     def interrupted(*args: Any) -> int:
-        draw(*args)  # marks are set by now
-        raise KeyboardInterrupt
+        used = draw(*args)
+        if next(calls) == 9:  # in the midst of some row, whose marks are set by now
+            raise KeyboardInterrupt
+        return used
 
     monkeypatch.setattr(call_backend, "draw_rivals", interrupted)
     with pytest.raises(KeyboardInterrupt):

@@ -65,6 +65,22 @@ def test_scores_that_cancel(design: str) -> None:
     assert table.rank.tolist() == float64_ranks(X, Y, users, items)
 
 
+@pytest.mark.parametrize("scale", [1e-25, 1e-19, 1e15])
+@pytest.mark.parametrize("design", ["full", "sampled"])
+def test_users_whose_squares_leave_float32(design: str, scale: float) -> None:
+    """Their scores are ordinary numbers, so lengths that are 0 or inf would be of our making."""
+    rng = np.random.default_rng(6)
+    n = 200
+    X = (rng.normal(size=(30, 16)) * scale).astype(np.float32)
+    Y = np.repeat(rng.normal(size=(1, 16)).astype(np.float32), n, axis=0)
+    for i, k in zip(range(n), rng.integers(0, 16, n), strict=True):
+        Y[i, k] = np.nextafter(Y[i, k], np.float32(rng.choice([-9, 9])))
+    users, items = np.arange(30), rng.integers(0, n, 30)
+    chosen = None if design == "full" else Sampled(n)
+    table = rank_pairs(FactorScorer(X, Y), users, items, chosen)
+    assert table.rank.tolist() == float64_ranks(X, Y, users, items)
+
+
 def test_float64_factors_that_are_equal_in_float32() -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(30, 8))

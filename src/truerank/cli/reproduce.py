@@ -145,7 +145,7 @@ def coverage(
     model: Models = None,
     design: Designs = None,
     method: Methods = None,
-    repeats: Repeats = 100,
+    repeats: Repeats = 40,
     n_boot: Annotated[int, typer.Option(min=100, help="Resamples behind each interval.")] = 200,
     seed: Seed = 0,
     candidates: Candidates = "all",
@@ -155,7 +155,7 @@ def coverage(
 ) -> None:
     """How often the 95 % intervals hold the truth, method by method.
 
-    Example:  truerank reproduce coverage --data ml-1m --model item-knn --repeats 100
+    Example:  truerank reproduce coverage --data ml-1m --model item-knn --repeats 40
     """
     from truerank.experiments.accuracy import make_plan
     from truerank.experiments.coverage import (

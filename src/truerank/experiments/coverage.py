@@ -38,11 +38,11 @@ CUTOFFS = (1, 5, 10, 20, 50)
 
 DEFAULT_COVERAGE_PLAN: Plan = (
     ("sampled n=100 replacement", ("naive", "mle", "bv-mle", "mn-mle", "auto")),
-    ("sampled n=500 replacement", ("mle", "auto")),
+    ("sampled n=500 replacement", ("auto",)),
     (REFERENCE_WORDS, ("mle", "auto")),
     ("adaptive", ("mle", "auto")),
 )
-"""Designs in words and the methods measured on each."""
+"""Designs in words and the methods measured on each; mle at n = 500 takes seconds an interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ def measure_coverage(
     pair: ExactRanks,
     plan: Plan = DEFAULT_COVERAGE_PLAN,
     *,
-    repeats: int = 100,
+    repeats: int = 40,
     n_boot: int = 200,
     level: float = 0.95,
     seed: int = 0,

@@ -12,7 +12,7 @@ from truerank.errors import InvalidDataError
 from truerank.ranking.backend import CompiledBackend, as_float
 from truerank.ranking.kernels import count_in_tile, ranks_from, score_targets
 from truerank.ranking.rows import Int, Rows, read_only
-from truerank.ranking.scores import FactorArrays
+from truerank.ranking.scores import UNDERFLOW, FactorArrays
 
 TILE_ITEMS = 1024
 """Width of a tile of scores: 256 x 1024 float32 stay in the cache until they are counted."""
@@ -47,8 +47,8 @@ class FactorBackend(CompiledBackend):
         if user.shape[1] > MOST_COLUMNS:
             return None
         with np.errstate(all="ignore"):  # what overflows is inf, and goes to the scorer itself
-            norms = np.sqrt(np.einsum("ud,ud->u", user, user, dtype=np.float64))
-            longest = np.sqrt(np.einsum("id,id->i", item, item, dtype=np.float64)).max(initial=0.0)
+            norms, item_norms = _norms(user), _norms(item)
+            longest = item_norms.max(initial=0.0)
             farthest = norms.max(initial=0.0)
             if not (farthest < HUGE and longest < HUGE and farthest * longest < HUGE):
                 return None
@@ -59,6 +59,8 @@ class FactorBackend(CompiledBackend):
                 read_only(user),
                 read_only(item),
                 read_only(margins(norms, longest, user.shape[1])),
+                read_only(_unit(user.shape[1]) * norms),
+                read_only(item_norms.astype(np.float32)),
             )
         )
 
@@ -107,9 +109,16 @@ class FactorBackend(CompiledBackend):
 
 
 def margins(norms: NDArray[np.float64], longest: float, d: int) -> NDArray[np.float64]:
-    """How far a float32 score of each user may lie from the true one; see :mod:`.scores`.
+    """How far any float32 score of each user may lie from the true one; see :mod:`.scores`."""
+    return np.asarray(_unit(d) * norms * longest + UNDERFLOW)
 
-    The last term is for what underflows, also on machines set to flush such numbers to zero.
-    """
-    u = (d + 4) * 2.0**-24
-    return np.asarray(u / (1.0 - u) * norms * longest + d * 2.0**-126 * (1.0 + norms + longest))
+
+def _unit(d: int) -> float:
+    u = (d + 8) * 2.0**-24
+    return u / (1.0 - u)
+
+
+def _norms(factors: NDArray[Any]) -> NDArray[np.float64]:
+    """Lengths of the rows, a little overestimated: they bound errors."""
+    squares = np.einsum("ud,ud->u", factors, factors).astype(np.float64)
+    return np.asarray(np.sqrt(squares) * (1.0 + 1e-5))

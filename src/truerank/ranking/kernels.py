@@ -21,6 +21,7 @@ from truerank.ranking.scores import (
     count_among,
     exact_dot,
     fill_row,
+    guard_of,
     rank_from,
     standing,
 )
@@ -221,21 +222,29 @@ def count_in_tile(
             at += 1
         cursor[k] = at
         for row in range(row_indptr[k], row_indptr[k + 1]):
-            high = np.float32(own[row] + scorer.margin[user])
-            low = np.float32(own[row] - scorer.margin[user])
+            mine, slope = np.float32(own[row]), np.float32(scorer.slope[user])
+            guard = np.float32(guard_of(own[row]))
             for start in range(0, width, STRETCH):
                 stop = min(start + STRETCH, width)
-                above, around = count_around(tile, k, start, stop, low, high)
+                above, around = count_around(
+                    tile, k, start, stop, mine, slope, guard, scorer.item_norm, first_item
+                )
                 better[row] += above
                 if around == 0:
                     continue
                 for first in range(start, stop, STEP):
                     last = min(first + STEP, stop)
-                    if count_around(tile, k, first, last, low, high)[1] == 0:
+                    if (
+                        count_around(
+                            tile, k, first, last, mine, slope, guard, scorer.item_norm, first_item
+                        )[1]
+                        == 0
+                    ):
                         continue
                     for j in range(first, last):
                         rival = first_item + j
-                        if low <= tile[k, j] <= high and rival != targets[row]:
+                        doubt = slope * scorer.item_norm[rival] + guard
+                        if rival != targets[row] and abs(tile[k, j] - mine) <= doubt:
                             exact = exact_dot(scorer.user, user, scorer.item, rival)
                             outcome = standing(
                                 rival, exact, targets[row], own[row], tie_rule, tie_keys[row]
@@ -246,14 +255,25 @@ def count_in_tile(
 
 @njit(nogil=True, cache=True)
 def count_around(
-    tile: NDArray[np.float32], k: int, start: int, stop: int, low: np.float32, high: np.float32
-) -> tuple[np.int64, np.int64]:
-    """Scores of a line above ``high``, and from ``low`` to ``high``, 8 at a time with AVX2.
+    tile: NDArray[np.float32],
+    k: int,
+    start: int,
+    stop: int,
+    own: np.float32,
+    slope: np.float32,
+    guard: np.float32,
+    item_norm: NDArray[np.float32],
+    first_item: int,
+) -> tuple[int, int]:
+    """Scores of a line surely above ``own``, and those too near to say; 8 at a time with AVX2.
 
     Unsigned indices tell the compiler that none counts from the end; only so it vectorises.
     """
-    above, reached = np.int32(0), np.int32(0)
+    above, around = np.int32(0), np.int32(0)
+    offset = np.uint64(first_item)
     for j in range(np.uint64(start), np.uint64(stop)):
-        above = np.int32(above + np.int32(tile[k, j] > high))
-        reached = np.int32(reached + np.int32(tile[k, j] >= low))
-    return np.int64(above), np.int64(reached - above)
+        doubt = slope * item_norm[offset + j] + guard
+        ahead = tile[k, j] - own
+        above = np.int32(above + np.int32(ahead > doubt))
+        around = np.int32(around + np.int32(abs(ahead) <= doubt))
+    return np.int64(above), np.int64(around)

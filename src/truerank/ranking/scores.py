@@ -3,8 +3,7 @@ r"""Scores, compiled, and who beats whom.
 **Which precision decides.** Scores from factors are products in float32, as fast as the
 machine multiplies, and each lies within
 
-.. math::  \varepsilon_u = \frac{k}{1 - k}\, \|x_u\| \max_i \|y_i\|,
-           \quad k = (d + 4)\, 2^{-24}
+.. math::  \varepsilon_{ui} = (d + 8)\, 2^{-24}\, \|x_u\| \|y_i\|
 
 of the true value [higham2002]_. A rival further away than that is decided at once; one inside
 is decided by the same dot product summed in float64 in one fixed order. Ranks are thus those
@@ -25,6 +24,9 @@ from numpy.typing import NDArray
 
 from truerank.ranking.draws import extend_address
 
+UNDERFLOW = 1e-35
+"""More than what float32 products can lose below their smallest number."""
+
 STRETCH = 256
 """Rivals counted at a time: only a stretch that holds a near-tie is looked at twice."""
 
@@ -40,6 +42,8 @@ class FactorArrays(NamedTuple):
     user: NDArray[Any]
     item: NDArray[Any]
     margin: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    item_norm: NDArray[np.float32]
 
 
 class ItemItemArrays(NamedTuple):
@@ -88,6 +92,12 @@ def fast_dot(X: NDArray[np.float32], u: int, Y: NDArray[np.float32], i: int) -> 
 
 
 @njit(nogil=True, cache=True)
+def guard_of(own: float) -> float:
+    """What rounding a score and its thresholds to float32 may add to the doubt."""
+    return 2.0**-22 * abs(own) + UNDERFLOW
+
+
+@njit(nogil=True, cache=True)
 def standing(
     rival: int, score: float, target: int, own: float, tie_rule: int, tie_key: np.uint64
 ) -> int:
@@ -123,11 +133,18 @@ def decide_near(
     tie_rule: int,
     tie_key: np.uint64,
 ) -> tuple[int, int]:
-    """Of the rivals from ``low`` to ``high``, those that beat the target and those that tie."""
+    """How many rivals beat the target and how many tie, those from ``low`` to ``high`` exactly.
+
+    All are counted anew: compiled here, ``fast_dot`` may round otherwise than where a near-tie
+    was seen, and a rival at the edge would count twice or not at all.
+    """
     own = exact_dot(scorer.user, user, scorer.item, target)
     better, tied = 0, 0
     for rival in rivals:
-        if low <= fast_dot(scorer.user32, user, scorer.item32, rival) <= high:
+        score = fast_dot(scorer.user32, user, scorer.item32, rival)
+        if score > high:
+            better += 1
+        elif score >= low:
             exact = exact_dot(scorer.user, user, scorer.item, rival)
             outcome = standing(rival, exact, target, own, tie_rule, tie_key)
             better += outcome == 2
@@ -188,8 +205,9 @@ def _count_among(
                 score = fast_dot(user32, user, item32, rivals[i])
                 above += score > high
                 reached += score >= low
-            better += int(above)
-            if reached > above:
+            if reached == above:
+                better += int(above)
+            else:
                 more = decide_near(
                     scorer, user, target, rivals[start:stop], low, high, tie_rule, tie_key
                 )

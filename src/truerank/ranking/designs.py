@@ -77,8 +77,8 @@ class Sampled:
         return {"kind": "sampled", **asdict(self)}
 
 
-BUDGET, TOP = 600.0, 50
-"""Defaults of Adaptive(): see docs/decisions/0006-adaptive-design.md for what was tried."""
+TOP = 20
+"""Default of Adaptive(): see docs/decisions/0006-adaptive-design.md for what was tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ class Adaptive:
     * ``Adaptive(n0=100, n_max=3200)``: the dissertation's (``alg:adp``). A row goes on while its
       target has rank 1, up to ``n_max``. What it costs depends on the model.
     * ``Adaptive()``: ours. There is no ceiling, so the last rows are exact, but a budget: on
-      average at most ``n0 + budget`` items are scored per row, whatever the model and the
-      catalogue. A row goes on while its target has rank 1 or an estimated rank within ``top``;
+      average no more items are scored per row than by ``Adaptive(n0=100, n_max=3200)``, or than
+      ``budget``. A row goes on while its target has rank 1 or an estimated rank within ``top``;
       where too many would, chance decides (:mod:`truerank.ranking.schedule`).
 
     Which size a row ends with depends only on what was seen and on chance, so the stopping rule
@@ -102,9 +102,10 @@ class Adaptive:
         n_max: Largest size; None for all candidates, which makes those rows exact.
         growth: Factor between sizes, more than 1.
         replacement: Draw with replacement. Without is the default.
-        budget: Most items scored per row beyond ``n0``, on average; inf for no limit. None is
-            600 where there is no ``n_max``, else no limit.
-        top: Estimated ranks (r N / n) that go on as well. None is 50 where there is no
+        budget: Most items scored per row, on average; inf for no limit. None is what
+            ``Adaptive(n0=100, n_max=3200)`` would score where there is no ``n_max``, else no
+            limit.
+        top: Estimated ranks (r N / n) that go on as well. None is 20 where there is no
             ``n_max``, else rank 1 alone goes on.
     """
 
@@ -138,10 +139,11 @@ class Adaptive:
             object.__setattr__(self, "top", _whole("top", self.top, 1))
 
     @property
-    def spending(self) -> float | None:
-        """The budget in force, None for no limit."""
-        budget = BUDGET if self.budget is None and self.n_max is None else self.budget
-        return None if budget is None or np.isinf(budget) else float(budget)
+    def limited(self) -> bool:
+        """Whether there is a budget to keep."""
+        if self.budget is None:
+            return self.n_max is None
+        return bool(np.isfinite(self.budget))
 
     def levels(self, n_items: int) -> Levels:
         """Sizes n0, n0 * growth, ... up to the ceiling, and the ranks that go on, all kept."""

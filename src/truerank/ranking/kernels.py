@@ -214,6 +214,7 @@ def count_in_tile(
     ``cursor`` remembers, per user, the first excluded item not yet passed; tiles must come
     in the order of their items.
     """
+    doubt = np.empty(width, np.float32)
     for k in range(len(users)):
         user = users[k]
         at, end = cursor[k], excluded_indptr[user + 1]
@@ -221,30 +222,27 @@ def count_in_tile(
             tile[k, excluded_items[at] - first_item] = -np.inf
             at += 1
         cursor[k] = at
+        slope = np.float32(scorer.slope[user])
+        widest = np.float32(0.0)
         for row in range(row_indptr[k], row_indptr[k + 1]):
-            mine, slope = np.float32(own[row]), np.float32(scorer.slope[user])
-            guard = np.float32(guard_of(own[row]))
+            widest = max(widest, np.float32(guard_of(own[row])))
+        for j in range(np.uint64(width)):
+            doubt[j] = slope * scorer.item_norm[np.uint64(first_item) + j] + widest
+        for row in range(row_indptr[k], row_indptr[k + 1]):
+            mine = np.float32(own[row])
             for start in range(0, width, STRETCH):
                 stop = min(start + STRETCH, width)
-                above, around = count_around(
-                    tile, k, start, stop, mine, slope, guard, scorer.item_norm, first_item
-                )
+                above, around = count_around(tile, k, start, stop, mine, doubt)
                 better[row] += above
                 if around == 0:
                     continue
                 for first in range(start, stop, STEP):
                     last = min(first + STEP, stop)
-                    if (
-                        count_around(
-                            tile, k, first, last, mine, slope, guard, scorer.item_norm, first_item
-                        )[1]
-                        == 0
-                    ):
+                    if count_around(tile, k, first, last, mine, doubt)[1] == 0:
                         continue
                     for j in range(first, last):
                         rival = first_item + j
-                        doubt = slope * scorer.item_norm[rival] + guard
-                        if rival != targets[row] and abs(tile[k, j] - mine) <= doubt:
+                        if rival != targets[row] and abs(tile[k, j] - mine) <= doubt[j]:
                             exact = exact_dot(scorer.user, user, scorer.item, rival)
                             outcome = standing(
                                 rival, exact, targets[row], own[row], tie_rule, tie_keys[row]
@@ -260,20 +258,15 @@ def count_around(
     start: int,
     stop: int,
     own: np.float32,
-    slope: np.float32,
-    guard: np.float32,
-    item_norm: NDArray[np.float32],
-    first_item: int,
-) -> tuple[int, int]:
+    doubt: NDArray[np.float32],
+) -> tuple[np.int64, np.int64]:
     """Scores of a line surely above ``own``, and those too near to say; 8 at a time with AVX2.
 
     Unsigned indices tell the compiler that none counts from the end; only so it vectorises.
     """
     above, around = np.int32(0), np.int32(0)
-    offset = np.uint64(first_item)
     for j in range(np.uint64(start), np.uint64(stop)):
-        doubt = slope * item_norm[offset + j] + guard
         ahead = tile[k, j] - own
-        above = np.int32(above + np.int32(ahead > doubt))
-        around = np.int32(around + np.int32(abs(ahead) <= doubt))
+        above = np.int32(above + np.int32(ahead > doubt[j]))
+        around = np.int32(around + np.int32(abs(ahead) <= doubt[j]))
     return np.int64(above), np.int64(around)

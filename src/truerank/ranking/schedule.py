@@ -11,8 +11,8 @@ first; of the rank at which the allowance runs out, each is kept with the same p
 below 100 are cheap and let everybody on.
 
 Unless it is given, :math:`C` is what the dissertation's design would score on the same users,
-:math:`100 + \sum n\, s(n)` over :math:`n = 100, 200, \dots, 1600`, where :math:`s(n)` is the share of
-rows whose target is first among n, dropping undone. Levels not reached yet are taken to cost
+:math:`100 + \sum n\, s(n)` over :math:`n = 100, 200, \dots, 1600`, where :math:`s(n)` is the share
+of rows whose target is first among n, dropping undone. Levels not reached yet are taken to cost
 what the last one did.
 
 All this is found on a pilot, a few thousand rows chosen by address, level by level, and then fixed:

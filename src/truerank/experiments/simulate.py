@@ -35,7 +35,8 @@ def simulate(exact: RankTable, design: Full | Sampled | Adaptive, *, seed: int =
         levels = scheduled_levels(
             design,
             n_items,
-            lambda some: _draw(exact, pilot, some, design.replacement, seed),
+            lambda some, rows: _pick(_draw(exact, pilot, some, design.replacement, seed), rows),
+            n_pilot=len(pilot),
             n_rows=len(exact),
         )
     rank, size = _draw(exact, rows, levels, design.replacement, seed)
@@ -57,6 +58,11 @@ def simulate(exact: RankTable, design: Full | Sampled | Adaptive, *, seed: int =
             model=exact.header.model,
         ),
     )
+
+
+def _pick(drawn: tuple[Int, Int], rows: Int) -> tuple[Int, Int]:
+    """Some rows of a draw. All are drawn each time: only so the same rows meet the same fate."""
+    return drawn[0][rows], drawn[1][rows]
 
 
 def _draw(

@@ -215,12 +215,11 @@ def _levels(design: RowDesign, rows: Rows, backend: Backend, seed: int) -> Level
         return None
     words = addresses(seed, Stream.PILOT, rows.users, rows.targets)
     pilot = rows.take(np.sort(np.argsort(words, kind="stable")[:PILOT_ROWS]))
-    return scheduled_levels(
-        design,
-        backend.n_items,
-        lambda levels: backend.sampled(pilot, levels, design.replacement),
-        n_rows=len(rows),
-    )
+
+    def run(levels: Levels, some: Int) -> tuple[Int, Int]:
+        return _run(RankJob(pilot.take(some), backend, design, levels), None, progress=False)
+
+    return scheduled_levels(design, backend.n_items, run, n_pilot=len(pilot), n_rows=len(rows))
 
 
 def _described(design: Design, levels: Levels | None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from truerank.execution import available_cores
 from truerank.ranking.backend import Backend
 from truerank.ranking.designs import Adaptive, Full, Given, Levels, Sampled
 from truerank.ranking.rows import Int, Rows
@@ -32,6 +33,8 @@ class RankJob:
         step = self.backend.users_per_block
         if not isinstance(self.design, Full):
             step *= 8  # a sampled row is cheap: fewer, larger tasks
+        # Every core gets several blocks, so that none waits long for the last one.
+        step = min(step, max(16, -(-(len(starts) - 1) // (4 * available_cores()))))
         cuts = [int(starts[k]) for k in range(0, len(starts) - 1, step)]
         return list(zip(cuts, [*cuts[1:], len(self.rows)], strict=True))
 

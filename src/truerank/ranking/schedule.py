@@ -40,17 +40,21 @@ FRONT = 2.0
 PLAIN_START = 100
 """Where the dissertation's design starts; below, nobody is dropped."""
 
-RunPilot = Callable[[Levels], tuple[Int, Int]]
-"""Ranks and sample sizes of the pilot's rows under some levels."""
+RunPilot = Callable[[Levels, Int], tuple[Int, Int]]
+"""Ranks and sample sizes of some of the pilot's rows under some levels."""
 
 
-def scheduled_levels(design: Adaptive, n_items: int, run: RunPilot, *, n_rows: int) -> Levels:
+def scheduled_levels(
+    design: Adaptive, n_items: int, run: RunPilot, *, n_pilot: int, n_rows: int
+) -> Levels:
     """The levels of the design, with who goes on so chosen that its budget holds.
 
     Args:
         design: The adaptive design.
         n_items: Number of candidates.
-        run: Ranks the pilot.
+        run: Ranks rows of the pilot. Rows that stopped are not asked for again, so the pilot
+            is scored about twice over.
+        n_pilot: Rows of the pilot.
         n_rows: Rows of the whole table; if the pilot is smaller, survivors are overestimated
             by one standard deviation, so that the budget is rarely overdrawn.
     """
@@ -59,8 +63,10 @@ def scheduled_levels(design: Adaptive, n_items: int, run: RunPilot, *, n_rows: i
         return levels
     sizes, go_on, keep = levels.sizes, levels.go_on.copy(), levels.keep.copy()
     spent, kept, first_shares = float(sizes[0]), 1.0, []
+    rank, size, going = np.empty(n_pilot, np.int64), np.empty(n_pilot, np.int64), np.arange(n_pilot)
     for j in range(len(sizes) - 1):
-        rank, size = run(Levels(sizes[: j + 1], np.append(go_on[:j], 0), keep[: j + 1]))
+        so_far = Levels(sizes[: j + 1], np.append(go_on[:j], 0), keep[: j + 1])
+        rank[going], size[going] = run(so_far, going)
         here, step = size == sizes[j], float(sizes[j + 1] - sizes[j])
         first_shares.append(float((here & (rank == 1)).mean()) / kept)
         alive = np.sort(rank[here & (rank <= go_on[j])])
@@ -79,7 +85,8 @@ def scheduled_levels(design: Adaptive, n_items: int, run: RunPilot, *, n_rows: i
             expected = min(expected, affordable)
         spent += expected / len(rank) * step
         kept *= keep[j] if go_on[j] == 1 else 1.0
-        if kept == 0.0:
+        going = np.flatnonzero(here & (rank <= go_on[j]))
+        if kept == 0.0 or len(going) == 0:
             break
     return Levels(sizes, go_on, keep)
 

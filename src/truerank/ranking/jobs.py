@@ -34,7 +34,7 @@ class RankJob:
         if not isinstance(self.design, Full):
             step *= 8  # a sampled row is cheap: fewer, larger tasks
         # Every core gets several blocks, so that none waits long for the last one.
-        step = min(step, max(16, -(-(len(starts) - 1) // (4 * available_cores()))))
+        step = min(step, max(64, -(-(len(starts) - 1) // (2 * available_cores()))))
         cuts = [int(starts[k]) for k in range(0, len(starts) - 1, step)]
         return list(zip(cuts, [*cuts[1:], len(self.rows)], strict=True))
 

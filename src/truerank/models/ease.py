@@ -11,11 +11,11 @@ from scipy import linalg, sparse
 
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
-from truerank.models.item_item import Indices, ItemItemScorer, Scores
+from truerank.models.item_item import ItemItemModel
 
 
 @dataclass(slots=True, eq=False)
-class EASE:
+class EASE(ItemItemModel):
     r"""Embarrassingly shallow autoencoder [steck2019]_.
 
     .. math::
@@ -50,22 +50,3 @@ class EASE:
         np.fill_diagonal(W, 0.0)
         self.item_item = W.astype(np.float32)
         return self
-
-    @property
-    def n_items(self) -> int:
-        return int(self.item_item.shape[1])
-
-    def score_all(self, users: Indices) -> Scores:
-        """Scores of all items, shape ``(len(users), n_items)``."""
-        return self._scorer().score_all(users)
-
-    def score_pairs(self, users: Indices, items: Indices) -> Scores:
-        """Scores of given items, in the shape of ``items``."""
-        return self._scorer().score_pairs(users, items)
-
-    def fold_in(self, history: Interactions) -> ItemItemScorer:
-        """The same matrix for users known only by their history."""
-        return self._scorer().fold_in(history)
-
-    def _scorer(self) -> ItemItemScorer:
-        return ItemItemScorer(self.history, self.item_item, "EASE")

@@ -47,3 +47,30 @@ class ItemItemScorer:
     def fold_in(self, history: Interactions) -> ItemItemScorer:
         """The same matrix for other users, known only by their history."""
         return ItemItemScorer(history.matrix(), self.item_item, self.name)
+
+
+class ItemItemModel:
+    """A fitted model with ``history`` and ``item_item``: a Scorer for its users, and others."""
+
+    __slots__ = ()
+    history: sparse.csr_array
+    item_item: NDArray[Any] | sparse.csr_array
+
+    @property
+    def n_items(self) -> int:
+        return int(self.item_item.shape[1])
+
+    def score_all(self, users: Indices) -> Scores:
+        """Scores of all items, shape ``(len(users), n_items)``."""
+        return self._scorer().score_all(users)
+
+    def score_pairs(self, users: Indices, items: Indices) -> Scores:
+        """Scores of given items, in the shape of ``items``."""
+        return self._scorer().score_pairs(users, items)
+
+    def fold_in(self, history: Interactions) -> ItemItemScorer:
+        """The same item-item matrix for users known only by their history."""
+        return self._scorer().fold_in(history)
+
+    def _scorer(self) -> ItemItemScorer:
+        return ItemItemScorer(self.history, self.item_item, type(self).__name__)

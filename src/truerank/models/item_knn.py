@@ -11,7 +11,7 @@ from scipy import sparse
 
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
-from truerank.models.item_item import Indices, ItemItemScorer, Scores
+from truerank.models.item_item import ItemItemModel
 
 Similarity = Literal["cosine", "jaccard"]
 
@@ -20,7 +20,7 @@ BLOCK_BYTES = 64 * 2**20
 
 
 @dataclass(slots=True, eq=False)
-class ItemKNN:
+class ItemKNN(ItemItemModel):
     r"""Item-kNN: scores :math:`s_{ui} = \sum_j X_{uj}\, S_{ji}`.
 
     With :math:`c_{ij} = \sum_u X_{ui} X_{uj}` on the weights (ones where there are none),
@@ -94,22 +94,3 @@ class ItemKNN:
         return sparse.csr_array(
             (value[keep], (row[keep] - start, together.indices[keep])), shape=shape
         )
-
-    @property
-    def n_items(self) -> int:
-        return int(self.item_item.shape[1])
-
-    def score_all(self, users: Indices) -> Scores:
-        """Scores of all items, shape ``(len(users), n_items)``."""
-        return self._scorer().score_all(users)
-
-    def score_pairs(self, users: Indices, items: Indices) -> Scores:
-        """Scores of given items, in the shape of ``items``."""
-        return self._scorer().score_pairs(users, items)
-
-    def fold_in(self, history: Interactions) -> ItemItemScorer:
-        """The same neighbours for users known only by their history."""
-        return self._scorer().fold_in(history)
-
-    def _scorer(self) -> ItemItemScorer:
-        return ItemItemScorer(self.history, self.item_item, "ItemKNN")

@@ -23,6 +23,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from truerank.ranking.draws import extend_address
+from truerank.ranking.prefetch import AHEAD, prefetch_row
 
 UNDERFLOW = 1e-35
 """More than what float32 products can lose below their smallest number."""
@@ -202,6 +203,7 @@ def _count_among(
             above, reached = np.int64(0), np.int64(0)
             # No branch here: a wrong guess would stop the loads of the rivals to come.
             for i in range(np.uint64(start), np.uint64(stop)):
+                prefetch_row(item32, rivals[min(i + np.uint64(AHEAD), np.uint64(last - 1))])
                 score = fast_dot(user32, user, item32, rivals[i])
                 above += score > high
                 reached += score >= low

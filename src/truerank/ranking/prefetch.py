@@ -7,6 +7,7 @@ d = 64, two threads) and no different at ten thousand. Drawing and scoring in on
 nothing more. It is a hint: no result can depend on it.
 """
 
+# ruff: noqa: ARG001  # an intrinsic is typed by its arguments, not run with them
 from __future__ import annotations
 
 from typing import Any
@@ -34,12 +35,12 @@ def _prefetch(typing_context: Any, matrix: Any, row: Any, column: Any) -> Any:
     """Ask for the line of the cache that holds ``matrix[row, column]``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = arrayobj.make_array(signature.args[0])(context, builder, arguments[0])
-        pointer = cgutils.get_item_pointer(
+        array = arrayobj.make_array(signature.args[0])(context, builder, arguments[0])  # type: ignore[no-untyped-call]
+        pointer = cgutils.get_item_pointer(  # type: ignore[no-untyped-call]
             context, builder, signature.args[0], array, list(arguments[1:]), wraparound=False
         )
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        hint = cgutils.get_or_insert_function(
+        hint = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
             builder.module,
             ir.FunctionType(ir.VoidType(), [byte, number, number, number]),
             "llvm.prefetch.p0",
@@ -56,4 +57,4 @@ def _prefetch(typing_context: Any, matrix: Any, row: Any, column: Any) -> Any:
 def prefetch_row(matrix: NDArray[np.float32], row: int) -> None:
     """Ask for a row of float32."""
     for column in range(0, min(matrix.shape[1], LINE * MOST_LINES), LINE):
-        _prefetch(matrix, row, column)
+        _prefetch(matrix, row, column)  # type: ignore[call-arg]  # the context is numba's

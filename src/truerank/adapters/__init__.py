@@ -1,0 +1,1 @@
+"""Adapters: fitted models of other libraries as Scorers."""

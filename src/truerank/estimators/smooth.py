@@ -180,17 +180,17 @@ class Smooth(DistributionEstimator):
 
     With several columns of shares, the first is the sample itself: it gives the strengths, and
     the others (resamples) are refitted at these strengths by Newton steps with its curvature,
-    all at once.
+    shortened where they would lose, all at once.
 
     Attributes:
         n_splines: Size of the basis; more changes nothing, the penalty decides.
         strengths: lambda at the top, middle and tail; None chooses them from the data.
-        refit_steps: Newton steps for each resample.
+        refit_steps: Newton steps for each resample, at most.
     """
 
     n_splines: int = 40
     strengths: tuple[float, float, float] | None = None
-    refit_steps: int = 6
+    refit_steps: int = 30
 
     def __post_init__(self) -> None:
         if self.n_splines < 6:
@@ -213,14 +213,41 @@ class Smooth(DistributionEstimator):
     def _refit(self, problem: Problem, shares: Float, basis: SplineBasis, fit: SmoothFit) -> Float:
         """Fits of many resamples at fixed strengths and curvature: matrix products only."""
         seen = shares.any(axis=1)
-        A, M = problem.A[seen], problem.n_rows
-        counts = M * shares[seen]
+        A, counts = problem.A[seen], problem.n_rows * shares[seen]
         b = np.repeat(fit.b[:, None], shares.shape[1], axis=1)
+        left = np.arange(shares.shape[1])
+        length = np.ones(len(left))
+        gradient, value = _ascent(A, counts, basis, fit.penalty, b)
         for _ in range(self.refit_steps):
-            pi = basis.density(b)
-            expected = pi * (A.T @ (counts / np.maximum(A @ pi, _SMALL)))
-            b += fit.covariance @ (basis.Q.T @ (expected - M * pi) - fit.penalty @ b)
+            step = fit.covariance @ gradient
+            # What a step may still gain, in units of the log-likelihood.
+            going = np.einsum("kb,kb->b", gradient, step) > 1e-3
+            if not going.any():
+                break
+            left, length, gradient, value = (
+                left[going], length[going], gradient[:, going], value[going]
+            )  # fmt: skip
+            trial = b[:, left] + length * step[:, going]
+            ahead, reached = _ascent(A, counts[:, left], basis, fit.penalty, trial)
+            # The sample's curvature may be too flat for a resample: a step that loses is undone.
+            better = reached >= value - 1e-9
+            b[:, left[better]] = trial[:, better]
+            gradient[:, better], value[better] = ahead[:, better], reached[better]
+            length = np.where(better, np.minimum(1.0, 2.0 * length), length / 4.0)
         return posterior_mean(A, shares[seen], basis.density(b))
+
+
+def _ascent(
+    A: Float, counts: Float, basis: SplineBasis, penalty: Float, b: Float
+) -> tuple[Float, Float]:
+    """Gradient and value of the penalised log-likelihood, for each column of ``b``."""
+    pi = basis.density(b)
+    p = np.maximum(A @ pi, _SMALL)
+    expected = pi * (A.T @ (counts / p))
+    Sb = penalty @ b
+    gradient = basis.Q.T @ (expected - counts.sum(axis=0) * pi) - Sb
+    value = np.einsum("cb,cb->b", counts, np.log(p)) - 0.5 * np.einsum("kb,kb->b", b, Sb)
+    return np.asarray(gradient), np.asarray(value)
 
 
 def _log_rank(ranks: Float, n_items: int) -> Float:

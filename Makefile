@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 # Real data sets for the tests that can use them: a folder beside the repository, if it is there.
 TRUERANK_DATA ?= $(wildcard $(CURDIR)/../shared/data)
 export TRUERANK_DATA
+BROWSER := $(firstword $(shell command -v chromium; command -v chromium-browser; command -v google-chrome; command -v google-chrome-stable))
 
 .PHONY: setup demo test lint bench-ranking bench-estimators clean
 
@@ -30,6 +31,7 @@ lint: setup
 # Two processes, files kept together: the tests of one file share what they prepared.
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+	@test -n "$(BROWSER)" || echo "The browser tests of the report did NOT run: there is no Chromium; install the package chromium."
 
 $(VENV)/.bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'

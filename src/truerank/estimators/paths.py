@@ -67,6 +67,8 @@ def goes_on(levels: Levels, level: int, ranks: Int) -> Float:
 def paths_for(levels: Levels, cells: Cells, *, replacement: bool) -> Float:
     """path(cell) for each cell. ``levels`` are those of the largest number of candidates."""
     paths = np.empty(len(cells))
+    # A path depends on the levels up to its end only: rows with other candidates share it.
+    alike: dict[tuple[bytes, bool], tuple[Levels, int, list[Int]]] = {}
     for n, n_items, run in cells.sizes():
         own = capped(levels, n_items, replacement=replacement)
         at = np.flatnonzero(own.sizes == n)
@@ -75,7 +77,12 @@ def paths_for(levels: Levels, cells: Cells, *, replacement: bool) -> Float:
                 f"a row has sample size {n}, where the design cannot end (its sizes: "
                 f"{', '.join(map(str, own.sizes))}); pass the design of this table"
             )
-        paths[run] = stopping(own, int(at[0]), cells.rank[run])
+        level = int(at[0])
+        key = own.sizes[: level + 1].tobytes(), level == len(own.sizes) - 1
+        alike.setdefault(key, (own, level, []))[2].append(np.arange(run.start, run.stop))
+    for own, level, runs in alike.values():
+        rows = np.concatenate(runs)
+        paths[rows] = stopping(own, level, cells.rank[rows])
     return paths
 
 

@@ -23,7 +23,7 @@ from truerank.estimators.cells import cells_of
 from truerank.estimators.em import em
 from truerank.estimators.mes import MaximumEntropy
 from truerank.estimators.problem import Problem
-from truerank.experiments.simulate import simulate
+from truerank.estimators.simulate import simulate
 from truerank.ranking.counts import count_rows
 
 METRICS = [f"{name}@{k}" for name in ("recall", "ndcg", "ap") for k in (1, 5, 10, 20, 50)]

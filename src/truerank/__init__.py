@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from truerank import metrics, models, split
+    from truerank import adapters, comparison, metrics, models, split
+    from truerank.comparison import Verdict, compare
     from truerank.data import Interactions, load_dataset
     from truerank.errors import TruerankError
     from truerank.estimators import Diagnostics, Estimate, estimate, rank_distribution
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from truerank.version import __version__
 
 _HOMES: dict[str, str] = {
+    "Verdict": "truerank.comparison",
+    "compare": "truerank.comparison",
+    "plan": "truerank.comparison",
     "Interactions": "truerank.data",
     "load_dataset": "truerank.data",
     "TruerankError": "truerank.errors",
@@ -54,7 +58,7 @@ _HOMES: dict[str, str] = {
     "rank_pairs": "truerank.ranking",
     "__version__": "truerank.version",
 }
-_ROOMS = ("metrics", "models", "split")
+_ROOMS = ("adapters", "comparison", "metrics", "models", "split")
 
 __all__ = [
     "Adaptive",
@@ -73,11 +77,16 @@ __all__ = [
     "Threads",
     "TruerankError",
     "Users",
+    "Verdict",
     "__version__",
+    "adapters",
+    "compare",
+    "comparison",
     "estimate",
     "load_dataset",
     "metrics",
     "models",
+    "plan",
     "rank",
     "rank_distribution",
     "rank_pairs",

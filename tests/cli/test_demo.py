@@ -17,21 +17,32 @@ def truerank(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_demo_prints_a_table_and_writes_a_report(tmp_path: Path) -> None:
+def test_demo_shows_the_truth_and_what_cheaper_evaluations_make_of_it(tmp_path: Path) -> None:
     done = truerank("demo", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)["rows"]
-    assert {row["model"] for row in rows} == {"Popularity", "ItemKNN", "EASE"}
-    by_design = {row["design"]: row for row in rows if row["model"] == "ItemKNN"}
-    assert by_design["full"]["exact_ranks"] == 1.0
-    truth = by_design["full"]["naive"]["recall@10"]
-    assert by_design["full"]["estimates"]["recall@10"]["value"] == pytest.approx(truth)
-    assert by_design["sampled, n = 100"]["naive"]["recall@10"] > 2 * truth  # why this exists
-    adaptive = by_design["adaptive"]["estimates"]["recall@10"]
-    assert abs(adaptive["value"] - truth) < 4 * adaptive["std_error"]
-    table = tr.RankTable.from_parquet(tmp_path / "demo-output" / "itemknn-full.parquet")
-    assert table.per_user("recall@10")[1].mean() == pytest.approx(truth)
-    assert "| ItemKNN | full |" in (tmp_path / "demo-output" / "report.md").read_text()
+    found = json.loads(done.stdout)
+    ways = found["evaluations"]
+    full, naive, corrected = ways["full"], ways["naive, n = 100"], ways["corrected, n = 100"]
+    assert len(full["estimates"]) == 5
+    assert corrected["scored_per_user"] == naive["scored_per_user"] == 100
+    assert ways["adaptive"]["scored_per_user"] < full["scored_per_user"] / 3
+    for metric in ("recall@10", "ndcg@10"):
+        assert naive["error"][metric] > 1.0  # why this exists
+        assert corrected["error"][metric] < 0.2
+        assert ways["adaptive"]["error"][metric] < 0.05
+    for model, truth in full["estimates"].items():
+        for way in ("adaptive", "some users"):
+            guess = ways[way]["estimates"][model]["recall@10"]
+            assert abs(guess["value"] - truth["recall@10"]["value"]) < 4 * guess["std_error"]
+    best = full["winner"]["recall@10"]
+    assert found["verdict"]["models"][0] == best
+    slug = "-".join("".join(c if c.isalnum() else " " for c in best.lower()).split())
+    table = tr.RankTable.from_parquet(tmp_path / "demo-output" / f"{slug}-full.parquet")
+    value = full["estimates"][best]["recall@10"]["value"]
+    assert table.per_user("recall@10")[1].mean() == pytest.approx(value)
+    page = (tmp_path / "demo-output" / "report.html").read_text()
+    assert best in page
+    assert found["report"] == str(Path("demo-output") / "report.html")
 
 
 def test_a_mistake_is_one_sentence_and_exit_code_2(tmp_path: Path) -> None:

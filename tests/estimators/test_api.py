@@ -11,7 +11,7 @@ from scipy import stats
 import truerank as tr
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.estimators.methods import METHODS
-from truerank.experiments.simulate import simulate
+from truerank.estimators.simulate import simulate
 
 N_ITEMS = 2_000
 

@@ -8,6 +8,7 @@ import pytest
 
 import truerank as tr
 from truerank.errors import InvalidArgumentError, InvalidDataError, MissingExtraError
+from truerank.estimators.simulate import simulate
 from truerank.experiments import exact_ranks as exact_ranks_module
 from truerank.experiments import fitted
 from truerank.experiments.accuracy import (
@@ -29,7 +30,6 @@ from truerank.experiments.design_words import design_words, parse_design
 from truerank.experiments.exact_ranks import ExactRanks, exact_ranks, one_of_each_user
 from truerank.experiments.fits import Fits
 from truerank.experiments.published import all_figures, published_figure
-from truerank.experiments.simulate import simulate
 from truerank.metrics import Metric
 
 
@@ -173,7 +173,7 @@ def test_means_and_ratio_by_hand() -> None:
 @pytest.mark.parametrize(
     "words",
     ["full", "sampled n=100", "sampled n=500 replacement", "adaptive", REFERENCE[0],
-     "adaptive budget=300.0 top=20"],
+     "adaptive growth=1.5 budget=300 top=20", "users m=50 full", f"users m=7 {REFERENCE[0]}"],
 )  # fmt: skip
 def test_words_and_designs_go_both_ways(words: str) -> None:
     assert design_words(parse_design(words)) == words
@@ -183,7 +183,9 @@ def test_words_and_designs_go_both_ways(words: str) -> None:
     ("words", "says"),
     [("", "full, sampled"), ("samples", "full, sampled"), ("sampled m=3", "n=..."),
      ("sampled n=many", "a number"), ("sampled n", "n=..."), ("sampled n=1", "at least 2"),
-     ("adaptive replacement=yes", "replacement")],
+     ("adaptive replacement=yes", "replacement"), ("users", "m=..."), ("users full", "m=..."),
+     ("users m=few full", "a number"), ("users m=0", "at least 1"),
+     ("users m=5 users m=3", "users before one of them")],
 )  # fmt: skip
 def test_words_that_make_no_design(words: str, says: str) -> None:
     with pytest.raises(InvalidArgumentError, match=says):

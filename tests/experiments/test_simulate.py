@@ -11,8 +11,9 @@ import pytest
 from scipy import stats
 
 import truerank as tr
-from truerank.errors import InvalidDataError
-from truerank.experiments.simulate import simulate
+from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.estimators.simulate import simulate
+from truerank.ranking.designs import Levels
 
 FALSE_ALARM = 1e-4
 N_USERS, N_ITEMS = 4_000, 500
@@ -122,3 +123,27 @@ def test_extreme_ranks_leave_nothing_to_chance() -> None:
     for seed in range(20):
         drawn = simulate(exact, tr.Sampled(n=10), seed=seed)
         assert drawn.rank.tolist() == [1, 10]
+
+
+def test_some_users_are_drawn_and_then_ranked() -> None:
+    exact = tr.RankTable.from_arrays(rank=np.arange(1, 101), n_sampled=500, n_items=500)
+    some = simulate(exact, tr.Users(30), seed=1)
+    assert (len(some), some.header.n_population) == (30, 100)
+    assert np.array_equal(some.rank, exact.rank[some.user])
+    assert some.header.design == tr.Users(30).describe()
+    assert simulate(exact, tr.Users(30), seed=2).user.tolist() != some.user.tolist()
+    sampled = simulate(exact, tr.Users(30, tr.Sampled(n=10)), seed=1)
+    assert sampled.user.tolist() == some.user.tolist()
+    assert sampled.header.design["inner"]["levels"]["sizes"] == [10]
+    with pytest.raises(InvalidArgumentError, match="at most the 100 users"):
+        simulate(exact, tr.Users(101))
+
+
+def test_levels_of_an_earlier_table_are_kept() -> None:
+    rng = np.random.default_rng(6)
+    exact = tr.RankTable.from_arrays(rng.integers(1, 40, 3_000), 5_000, 5_000)
+    first = simulate(exact, tr.Adaptive(budget=200), seed=1)
+    levels = Levels.from_dict(first.header.design["levels"])
+    again = simulate(exact, tr.Adaptive(budget=200), seed=1, levels=levels)
+    assert np.array_equal(first.rank, again.rank)
+    assert np.array_equal(first.n_sampled, again.n_sampled)

@@ -17,24 +17,34 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed of data, split and samples.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Embedded data, three models, ranked in full, by a sample, and adaptively.
+    """Embedded data, five models, the truth, and what cheaper evaluations make of it.
 
     Example:  truerank demo --out demo-output
     """
     from truerank.execution import Progress
-    from truerank.experiments.demo import DESIGNS, HEADS, MODELS, prepare, run_demo, write_report
+    from truerank.experiments.demo import (
+        METRICS,
+        MODELS,
+        make_folder,
+        prepare,
+        run_demo,
+        write_results,
+    )
 
+    make_folder(out)
     split = prepare(seed)
     remark(str(split.train.summary()))
-    rows = []
-    with Progress("fitting and ranking", total=len(MODELS) * len(DESIGNS)) as bar:
-        for row in run_demo(split, seed=seed):
-            rows.append(row)
-            bar.advance()
-    report = write_report(rows, split, out)
+    with Progress("fitting, ranking, comparing", total=len(MODELS) + 1) as bar:
+        found = run_demo(split, seed=seed, step=bar.advance)
+    report = write_results(found, out)
     if as_json:
-        print_json({"rows": [row.to_dict() for row in rows], "report": str(report)})
+        print_json({**found.to_dict(), "report": str(report)})
         return
-    print_table(HEADS, [row.cells() for row in rows], left=2)
-    remark("naive: the metric on the ranks as they are; estimated: the metric of the catalogue.")
+    for metric in METRICS:
+        heads, rows = found.table(metric)
+        print_table(heads, rows)
+    remark("full: every item ranked for every user, the truth. naive: the sampled ranks taken")
+    remark("as they are. The others are estimates of the truth, ± their standard errors.")
+    remark("")
+    remark(f"By the adaptive ranks: {found.verdict.sentence}")
     remark(f"Report: {report}")

@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.estimators.diagnostics import diagnose
+from truerank.estimators.finite import (
+    Population,
+    finite_note,
+    finite_ratio,
+    sampled_fraction,
+    user_part,
+)
 from truerank.estimators.methods import SLOW_TO_REFIT, make_method
 from truerank.estimators.problem import Problem
 from truerank.estimators.result import Diagnostics, Estimate
@@ -30,6 +37,8 @@ def estimate(
     seed: int = 0,
     bounds: bool = True,
     level: float = 0.95,
+    paired: bool = False,
+    population: Population = "auto",
     **parameters: Any,
 ) -> list[Estimate]:
     """Estimate metrics of the whole catalogue from a table of (sampled) ranks.
@@ -44,6 +53,13 @@ def estimate(
         seed: Seed of the resamples.
         bounds: Compute identification bounds for the diagnostics.
         level: Confidence of the identification bounds.
+        paired: Resample users by their number in ascending order of ids: replicates of tables
+            with the same users, seed and ``n_boot`` then belong together and can be subtracted.
+        population: Whose metric is wanted. ``finite``: that of the ``n_population`` users that the
+            table's were drawn from, which narrows standard errors and intervals
+            (:mod:`truerank.estimators.finite`). ``infinite``: that of users to come, of whom
+            these are a sample. ``auto``: finite for :class:`truerank.Users` designs only, so a
+            ``Full()`` table of all users is a sample of users to come.
         parameters: Of the method, for instance ``iterations=50`` for ``mle``.
 
     Returns:
@@ -58,24 +74,40 @@ def estimate(
         raise InvalidDataError("this table mixes replacement flags; estimate each part by itself")
     sample = Sample.of(table)
     _check_cutoffs(wanted, sample)
+    fraction = sampled_fraction(table, population)
     exact = bool(table.is_exact.all())
     chosen = "exact" if method == "auto" and exact and not parameters else method
     estimator = make_method(chosen, parameters)
     if chosen == "exact" and exact and (sample.n_targets > 1).any():
-        return _from_joint_ranks(table, wanted, n_boot=_resamples(chosen, n_boot), seed=seed)
+        joint = _from_joint_ranks(table, wanted, n_boot=_resamples(chosen, n_boot), seed=seed)
+        return [_about_all_users(e, table, finite_ratio(fraction, e.replicates)) for e in joint]
     whole = Problem.of(sample.cells, n_rows=sample.n_users)
     results: dict[int, Estimate] = {}
     for positions, row_weights in _grouped(wanted, sample):
         problem = replace(whole, n_rows=sample.effective_rows(row_weights))
-        shares, factors = sample.shares(row_weights, n_boot=_resamples(chosen, n_boot), seed=seed)
+        shares, factors = sample.shares(
+            row_weights, n_boot=_resamples(chosen, n_boot), seed=seed, paired=paired
+        )
         group = [wanted[i] for i in positions]
         values = factors * estimator.values(problem, group, shares)
         notes = diagnose(
             problem, group, shares[:, 0], values[:, 0], table=table, method=chosen,
             scale=float(factors[0]), bounds=bounds and not exact, level=level,
         )  # fmt: skip
+        mass = None
+        if fraction > 0 and chosen not in ("exact", "naive"):
+            mass = estimator.distribution(problem, shares[:, 0])
         for k, i in enumerate(positions):
-            results[i] = _result(wanted[i], values[k], sample.n_users, chosen, notes[k])
+            found = _result(wanted[i], values[k], sample.n_users, chosen, notes[k])
+            part = None
+            if mass is not None:
+                part = user_part(
+                    sample, problem, wanted[i], mass,
+                    row_weights=row_weights, shares=shares, factors=factors,
+                )  # fmt: skip
+            # What naive ranks estimate is no metric of users: nothing is known of it.
+            ratio = finite_ratio(0 if chosen == "naive" else fraction, found.replicates, part)
+            results[i] = _about_all_users(found, table, ratio)
     return [results[i] for i in range(len(wanted))]
 
 
@@ -147,6 +179,20 @@ def _result(
         method=method,
         diagnostics=diagnostics,
         replicates=replicates,
+    )
+
+
+def _about_all_users(found: Estimate, table: RankTable, ratio: float) -> Estimate:
+    """The estimate with its resamples drawn towards it, where not all its variance counts."""
+    if ratio == 1.0:
+        return found
+    root = float(np.sqrt(ratio))
+    notes = (*found.diagnostics.notes, finite_note(table, ratio))
+    return replace(
+        found,
+        std_error=root * found.std_error,
+        replicates=found.value + root * (found.replicates - found.value),
+        diagnostics=replace(found.diagnostics, notes=notes),
     )
 
 

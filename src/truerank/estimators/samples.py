@@ -69,18 +69,21 @@ class Sample:
         """Rows that equal weights would need for the same information."""
         return float(row_weights.sum() ** 2 / (row_weights**2).sum())
 
-    def shares(self, row_weights: Float, *, n_boot: int, seed: int) -> tuple[Float, Float]:
+    def shares(
+        self, row_weights: Float, *, n_boot: int, seed: int, paired: bool = False
+    ) -> tuple[Float, Float]:
         """Shares of the cells, column 0 the sample and the others resamples of its users.
 
         Also the factor of each column from shares to values: total row weight over
-        :attr:`total`. Users are resampled whole, with all their rows.
+        :attr:`total`. Users are resampled whole, with all their rows; ``paired`` draws them by
+        their number, so that tables of the same users get the same resamples.
         """
         columns = np.empty((len(self.cells), n_boot + 1))
         factors = np.empty(n_boot + 1)
         per_user = self.weight / self.n_targets
         columns[:, 0] = np.bincount(self.cell, row_weights, len(self.cells))
         factors[0] = row_weights.sum() / self.total
-        simple = self.n_users == len(self.cell) and np.ptp(row_weights) == 0
+        simple = not paired and self.n_users == len(self.cell) and np.ptp(row_weights) == 0
         for b in range(1, n_boot + 1):
             generator = stream(seed, Stream.BOOTSTRAP, b)
             if simple:

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from truerank.errors import InvalidDataError
 from truerank.estimators.methods import make_method
+from truerank.estimators.simulate import simulate
 from truerank.experiments.design_words import REFERENCE_WORDS, parse_design
 from truerank.experiments.exact_ranks import ExactRanks
 from truerank.experiments.fits import Fits
 from truerank.experiments.fitted import ModelName
 from truerank.experiments.published import Published, published_figure
-from truerank.experiments.simulate import simulate
 from truerank.metrics import Metric
 from truerank.ranking import RankTable
 

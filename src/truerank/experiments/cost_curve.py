@@ -24,7 +24,7 @@ from truerank.estimators import rank_distribution
 from truerank.estimators.cells import Cells
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.likelihood import likelihood_matrix
-from truerank.experiments.simulate import simulate
+from truerank.estimators.simulate import simulate
 from truerank.ranking import Adaptive, RankTable
 
 Float = NDArray[np.float64]

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.estimators.methods import SLOW_TO_REFIT
+from truerank.estimators.simulate import simulate
 from truerank.experiments.accuracy import MEASURES, Plan
 from truerank.experiments.design_words import REFERENCE_WORDS, parse_design
 from truerank.experiments.exact_ranks import ExactRanks
 from truerank.experiments.fits import Fits
-from truerank.experiments.simulate import simulate
 from truerank.metrics import Metric
 from truerank.ranking import RankTable
 from truerank.rng import Stream, stream

@@ -1,89 +1,128 @@
-"""The demonstration: embedded data, three models, three ways to rank them."""
+"""The demonstration: five models, the truth, and what four cheaper evaluations make of it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from truerank.comparison import Verdict, compare
 from truerank.data import load_dataset
 from truerank.estimators import Estimate, estimate
-from truerank.files import readable_errors, written_whole
+from truerank.files import readable_errors
 from truerank.models import EASE, ItemKNN, Popularity
-from truerank.ranking import Adaptive, Design, Full, RankTable, Sampled, rank
+from truerank.ranking import Adaptive, Design, Full, RankTable, Sampled, Users, rank
 from truerank.split import Split, leave_one_out
 
 METRICS = ("recall@10", "ndcg@10")
 
-DESIGNS: dict[str, Design] = {
-    "full": Full(),
-    "sampled, n = 100": Sampled(n=100),
-    "adaptive": Adaptive(),
+MODELS: dict[str, Any] = {
+    "popularity": Popularity(),
+    "item-kNN, k = 20": ItemKNN(k=20),
+    "item-kNN, k = 200": ItemKNN(k=200),
+    "EASE, l2 = 10": EASE(l2=10.0),
+    "EASE, l2 = 200": EASE(l2=200.0),
 }
 
+USERS_SHARE = 0.15
+"""Part of the users that the user-sampled evaluation ranks: about the cost of Adaptive()."""
 
-MODELS = (Popularity(), ItemKNN(k=50), EASE(l2=100.0))
 
-HEADS = (
-    "model",
-    "design",
-    "scored/user",
-    "seconds",
-    *(head for metric in METRICS for head in (f"{metric} naive", "estimated")),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """One way to evaluate: a design and a method.
+
+    Attributes:
+        name: For tables.
+        design: Key of the design; evaluations with the same key share one ranking.
+        method: Of the estimates.
+    """
+
+    name: str
+    design: str
+    method: str
+
+
+EVALUATIONS = (
+    Evaluation(name="full", design="full", method="exact"),
+    Evaluation(name="naive, n = 100", design="sampled", method="naive"),
+    Evaluation(name="corrected, n = 100", design="sampled", method="auto"),
+    Evaluation(name="adaptive", design="adaptive", method="auto"),
+    Evaluation(name="some users", design="users", method="exact"),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DemoRow:
-    """One line of the table: a model under a design.
+class Showcase:
+    """All that the demonstration found.
 
-    ``naive`` holds each metric computed on the ranks as they are: the truth under the full
-    design, and something else under any other. ``estimates`` are what the catalogue's metrics
-    really are, as far as these ranks can tell.
+    Attributes:
+        estimates: ``estimates[evaluation][model][metric]``.
+        tables: ``tables[design][model]``.
+        seconds: What ranking all models took, by design.
+        verdict: The comparison by the adaptive design.
     """
 
-    model: str
-    design: str
-    scored_per_user: float
-    seconds: float
-    exact_ranks: float
-    naive: dict[str, float]
-    estimates: dict[str, Estimate]
-    ranks: RankTable
+    estimates: dict[str, dict[str, dict[str, Estimate]]]
+    tables: dict[str, dict[str, RankTable]]
+    seconds: dict[str, float]
+    verdict: Verdict
+
+    def scored_per_user(self, evaluation: Evaluation) -> float:
+        """Items scored per user of the population, over the models."""
+        tables = self.tables[evaluation.design].values()
+        everybody = next(iter(self.tables["full"].values())).n_users
+        return float(np.mean([table.n_scored.sum() / everybody for table in tables]))
+
+    def error(self, evaluation: Evaluation, metric: str) -> float:
+        """Mean relative error against the full ranking, over the models."""
+        truth, found = self.estimates["full"], self.estimates[evaluation.name]
+        ratios = [found[m][metric].value / truth[m][metric].value - 1 for m in truth]
+        return float(np.mean(np.abs(ratios)))
+
+    def winner(self, evaluation: Evaluation, metric: str) -> str:
+        """The model with the largest value."""
+        found = self.estimates[evaluation.name]
+        return max(found, key=lambda model: found[model][metric].value)
+
+    def table(self, metric: str) -> tuple[list[str], list[list[str]]]:
+        """Heads and rows: models by evaluations, then cost, error and winner."""
+        rows = [
+            [model, *(_cell(e, self.estimates[e.name][model][metric]) for e in EVALUATIONS)]
+            for model in self.estimates["full"]
+        ]
+        rows += [
+            ["scored per user", *(f"{self.scored_per_user(e):,.0f}" for e in EVALUATIONS)],
+            ["seconds", *(f"{self.seconds[e.design]:.2f}" for e in EVALUATIONS)],
+            ["mean error", "—", *(f"{self.error(e, metric):.1%}" for e in EVALUATIONS[1:])],
+            ["winner", *(self.winner(e, metric) for e in EVALUATIONS)],
+        ]
+        return [metric, *(e.name for e in EVALUATIONS)], rows
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return {
-            "model": self.model,
-            "design": self.design,
-            "scored_per_user": self.scored_per_user,
-            "seconds": self.seconds,
-            "exact_ranks": self.exact_ranks,
-            "naive": self.naive,
-            "estimates": {name: e.to_dict() for name, e in self.estimates.items()},
-        }
-
-    def cells(self) -> list[str]:
-        """The line as text."""
-        numbers = [
-            text
-            for metric in METRICS
-            for text in (
-                f"{self.naive[metric]:.4f}",
-                f"{self.estimates[metric].value:.4f} ± {self.estimates[metric].std_error:.4f}",
-            )
-        ]
-        return [
-            self.model,
-            self.design,
-            f"{self.scored_per_user:,.0f}",
-            f"{self.seconds:.2f}",
-            *numbers,
-        ]
+            "evaluations": {
+                e.name: {
+                    "scored_per_user": self.scored_per_user(e),
+                    "seconds": self.seconds[e.design],
+                    "error": {
+                        metric: self.error(e, metric) for metric in METRICS
+                    },
+                    "winner": {metric: self.winner(e, metric) for metric in METRICS},
+                    "estimates": {
+                        model: {metric: found.to_dict() for metric, found in row.items()}
+                        for model, row in self.estimates[e.name].items()
+                    },
+                }
+                for e in EVALUATIONS
+            },
+            "verdict": self.verdict.to_dict(),
+        }  # fmt: skip
 
 
 def prepare(seed: int) -> Split:
@@ -91,56 +130,64 @@ def prepare(seed: int) -> Split:
     return leave_one_out(load_dataset("demo", seed=seed), by="latest", seed=seed)
 
 
-def run_demo(split: Split, *, seed: int = 0) -> Iterator[DemoRow]:
-    """Fit, rank and measure; a row at a time, so that it can be shown as it grows."""
-    for model in MODELS:
-        fitted = model.fit(split.train)
-        for name, design in DESIGNS.items():
+def designs(split: Split) -> dict[str, Design]:
+    """The four designs; how many users are sampled depends on how many there are."""
+    held_out = len(np.unique(split.held_out.users))
+    return {
+        "full": Full(),
+        "sampled": Sampled(n=100),
+        "adaptive": Adaptive(),
+        "users": Users(m=max(1, round(USERS_SHARE * held_out)), inner=Full()),
+    }
+
+
+def run_demo(split: Split, *, seed: int = 0, step: Callable[[], None] = lambda: None) -> Showcase:
+    """Fit, rank and estimate; ``step`` is called once per model, and once for the verdict."""
+    tables: dict[str, dict[str, RankTable]] = {name: {} for name in designs(split)}
+    seconds = dict.fromkeys(tables, 0.0)
+    for model, unfitted in MODELS.items():
+        fitted = unfitted.fit(split.train)
+        for name, design in designs(split).items():
             start = time.perf_counter()
-            ranks = rank(fitted, split, design, seed=seed)
-            seconds = time.perf_counter() - start
-            yield DemoRow(
-                model=type(model).__name__,
-                design=name,
-                scored_per_user=float(ranks.n_scored.mean()),
-                seconds=seconds,
-                exact_ranks=float(ranks.is_exact.mean()),
-                naive={
-                    metric: float(np.mean(ranks.per_row(metric, naive=True))) for metric in METRICS
-                },
-                estimates=dict(
-                    zip(METRICS, estimate(ranks, METRICS, seed=seed, bounds=False), strict=True)
-                ),
-                ranks=ranks,
-            )
+            tables[name][model] = rank(fitted, split, design, seed=seed, progress=False)
+            seconds[name] += time.perf_counter() - start
+        step()
+    estimates = {
+        e.name: {
+            model: _estimates(table, e.method, seed) for model, table in tables[e.design].items()
+        }
+        for e in EVALUATIONS
+    }
+    verdict = compare(tables["adaptive"], METRICS, seed=seed, progress=False)
+    step()
+    return Showcase(estimates=estimates, tables=tables, seconds=seconds, verdict=verdict)
 
 
-def write_report(rows: list[DemoRow], split: Split, folder: Path) -> Path:
-    """The table as Markdown and every rank table as Parquet; the path of the report."""
+def make_folder(folder: Path) -> None:
+    """Before anything is computed: a folder that cannot be made costs nobody a minute."""
     with readable_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    for row in rows:
-        slug = f"{row.model}-{row.design.split(',')[0]}".lower()
-        row.ranks.to_parquet(folder / f"{slug}.parquet")
-    report = folder / "report.md"
-    with written_whole(report) as temporary:
-        temporary.write_text(markdown(rows, split), encoding="utf-8")
-    return report
 
 
-def markdown(rows: list[DemoRow], split: Split) -> str:
-    """The report of the demonstration."""
-    lines = [
-        "# truerank demo",
-        "",
-        "    " + str(split.train.summary()).replace("\n", "\n    "),
-        "",
-        "| " + " | ".join(HEADS) + " |",
-        "|" + "---|" * len(HEADS),
-        *("| " + " | ".join(row.cells()) + " |" for row in rows),
-        "",
-        "*naive*: the metric on the ranks as they are, right under the full design only.",
-        "*estimated*: the metric of the catalogue, with its standard error.",
-        "",
-    ]
-    return "\n".join(lines)
+def write_results(found: Showcase, folder: Path, *, force: bool = True) -> Path:
+    """Every rank table as Parquet and the report as HTML; the path of the report."""
+    make_folder(folder)
+    for design, row in found.tables.items():
+        for model, table in row.items():
+            table.to_parquet(folder / f"{_slug(model)}-{design}.parquet", force=force)
+    return found.verdict.to_html(folder / "report.html", force=force)
+
+
+def _estimates(table: RankTable, method: str, seed: int) -> dict[str, Estimate]:
+    found = estimate(table, list(METRICS), method, seed=seed, bounds=False)
+    return {e.metric: e for e in found}
+
+
+def _cell(evaluation: Evaluation, e: Estimate) -> str:
+    if evaluation.name == "full":  # the truth of these users
+        return f"{e.value:.4f}"
+    return f"{e.value:.4f} ± {e.std_error:.4f}"
+
+
+def _slug(name: str) -> str:
+    return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())

@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.errors import InvalidDataError
-from truerank.ranking import Adaptive, Full, Header, RankTable, Sampled
+from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.ranking import Adaptive, Full, Header, RankTable, Sampled, Users
 from truerank.ranking.designs import Levels
 from truerank.ranking.schedule import PILOT_ROWS, scheduled_levels
-from truerank.rng import Stream, stream
+from truerank.rng import Stream, addresses, stream
 
 Int = NDArray[np.int64]
 
 
-def simulate(exact: RankTable, design: Full | Sampled | Adaptive, *, seed: int = 0) -> RankTable:
+def simulate(
+    exact: RankTable,
+    design: Full | Sampled | Adaptive | Users,
+    *,
+    seed: int = 0,
+    levels: Levels | None = None,
+) -> RankTable:
     """The table that the design would give, its samples drawn anew.
 
     A nested sample meets the better rivals in the order of an urn: hypergeometric steps without
     replacement, binomial steps with. Memory: a few numbers per row.
+
+    Args:
+        exact: Exact ranks.
+        design: Whom to rank against, and for ``Users(m)`` which users.
+        seed: Of the draws.
+        levels: Those of an earlier table of the design, to spare the pilot of an adaptive one.
     """
     if not exact.is_exact.all():
         raise InvalidDataError("simulation starts from exact ranks; rank with Full() first")
+    if isinstance(design, Users):
+        return _some_users(exact, design, seed, levels)
     if isinstance(design, Full):
         return exact
     n_items = int(exact.n_items.max())
     rows = np.arange(len(exact))
-    if isinstance(design, Sampled):
-        levels = design.levels(n_items)
-    else:
-        pilot = stream(seed, Stream.PILOT).permutation(len(exact))[:PILOT_ROWS]
-        levels = scheduled_levels(
-            design,
-            n_items,
-            lambda some, rows: _pick(_draw(exact, pilot, some, design.replacement, seed), rows),
-            n_pilot=len(pilot),
-            n_rows=len(exact),
-        )
+    levels = levels or _scheduled(exact, design, n_items, seed)
     rank, size = _draw(exact, rows, levels, design.replacement, seed)
     return RankTable(
         user=exact.user,
@@ -58,6 +63,35 @@ def simulate(exact: RankTable, design: Full | Sampled | Adaptive, *, seed: int =
             model=exact.header.model,
         ),
     )
+
+
+def _scheduled(exact: RankTable, design: Sampled | Adaptive, n_items: int, seed: int) -> Levels:
+    """The levels that a pilot of the rows leads to."""
+    if isinstance(design, Sampled):
+        return design.levels(n_items)
+    pilot = stream(seed, Stream.PILOT).permutation(len(exact))[:PILOT_ROWS]
+    return scheduled_levels(
+        design,
+        n_items,
+        lambda some, rows: _pick(_draw(exact, pilot, some, design.replacement, seed), rows),
+        n_pilot=len(pilot),
+        n_rows=len(exact),
+    )
+
+
+def _some_users(exact: RankTable, design: Users, seed: int, levels: Levels | None) -> RankTable:
+    """The inner design on a simple random sample of the users."""
+    known = np.unique(exact.user)
+    if design.m > len(known):
+        raise InvalidArgumentError("m", design.m, f"at most the {len(known):,} users there are")
+    words = addresses(seed, Stream.USER_SAMPLE, np.arange(len(known)))
+    chosen = known[np.argsort(words, kind="stable")[: design.m]]
+    table = simulate(exact[np.isin(exact.user, chosen)], design.inner, seed=seed, levels=levels)
+    inner = {"inner": table.header.design} if "levels" in table.header.design else {}
+    header = replace(
+        table.header, design={**design.describe(), **inner}, n_population=len(known), seed=seed
+    )
+    return replace(table, header=header)
 
 
 def _pick(drawn: tuple[Int, Int], rows: Int) -> tuple[Int, Int]:

@@ -1,0 +1,115 @@
+"""Bring tables onto the same rows: only what both models ranked can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.ranking import RankTable
+
+Alignment = Literal["refuse", "common"]
+
+
+def align(tables: Mapping[str, RankTable], how: Alignment = "refuse") -> dict[str, RankTable]:
+    """The tables with their rows in one order, by (user, item).
+
+    Args:
+        tables: By the name of their model.
+        how: ``"refuse"`` tables that do not hold the same (user, item) rows, or keep the rows
+            ``"common"`` to all: right if what is missing is missing by chance.
+
+    Memory: about 40 bytes per row and table.
+    """
+    if how not in ("refuse", "common"):
+        raise InvalidArgumentError("align", how, "'refuse' or 'common'")
+    _check_origin(tables, how)
+    keys = _row_keys(tables)
+    for name, key in keys.items():
+        if len(np.unique(key)) < len(key):
+            raise InvalidDataError(
+                f"the table of {name!r} holds a (user, item) pair twice, so its rows cannot be "
+                "matched with another table's; give every row its user= and item="
+            )
+    names = list(tables)
+    common = keys[names[0]]
+    for name in names[1:]:
+        common = np.intersect1d(common, keys[name], assume_unique=True)
+    if how == "refuse":
+        for name, key in keys.items():
+            if len(key) > len(common):
+                raise InvalidDataError(
+                    f"{len(key) - len(common):,} of {len(key):,} (user, item) rows of {name!r} are "
+                    "not in every table; rank all models on one split, or compare the rows they "
+                    "share with align='common'"
+                )
+    if len(common) == 0:
+        raise InvalidDataError(
+            f"the tables of {', '.join(map(repr, names))} share no (user, item) row; were they "
+            "made from one split, with the same ids?"
+        )
+    aligned = {}
+    for name, table in tables.items():
+        order = np.argsort(keys[name], kind="stable")
+        aligned[name] = table[order[np.searchsorted(keys[name], np.sort(common), sorter=order)]]
+    _check_rows(aligned)
+    return aligned
+
+
+def _row_keys(tables: Mapping[str, RankTable]) -> dict[str, NDArray[np.int64]]:
+    """One number per (user, item), the same in every table, ascending by user."""
+    users = _numbered([table.user for table in tables.values()], "user")
+    items = _numbered([table.item for table in tables.values()], "item")
+    n_items = 1 + max(int(codes.max(initial=0)) for codes in items)
+    return {name: u * n_items + i for name, u, i in zip(tables, users, items, strict=True)}
+
+
+def _numbered(columns: list[NDArray[Any]], what: str) -> list[NDArray[np.int64]]:
+    if len({column.dtype.kind in "OSTU" for column in columns}) > 1:
+        raise InvalidDataError(
+            f"some tables name their {what}s by text and others by number; use the same ids in all"
+        )
+    codes = np.unique(np.concatenate(columns), return_inverse=True)[1]
+    return np.split(codes, np.cumsum([len(column) for column in columns])[:-1])
+
+
+def _check_origin(tables: Mapping[str, RankTable], how: Alignment) -> None:
+    """Ranks of other data, or among other candidates, are answers to another question."""
+    for attribute, what in (("data", "training data"), ("split", "split"), ("candidates", "rule")):
+        seen = {
+            name: value
+            for name, table in tables.items()
+            if (value := getattr(table.header, attribute)) not in (None, "unknown")
+        }
+        if len(set(seen.values())) < 2 or (how == "common" and attribute != "candidates"):
+            continue
+        first, *others = seen
+        other = next(name for name in others if seen[name] != seen[first])
+        if attribute == "candidates":
+            raise InvalidDataError(
+                f"{first!r} is ranked among {seen[first]!r} candidates and {other!r} among "
+                f"{seen[other]!r} ones, which are different metrics; rank both with the same "
+                "candidates="
+            )
+        raise InvalidDataError(
+            f"{first!r} and {other!r} do not come from the same {what}; rank both models on one "
+            "split of one data set, or compare the rows they share with align='common'"
+        )
+
+
+def _check_rows(aligned: Mapping[str, RankTable]) -> None:
+    first, *others = aligned
+    for name in others:
+        if not np.array_equal(aligned[first].weight, aligned[name].weight):
+            raise InvalidDataError(
+                f"{first!r} and {name!r} weigh the same rows differently; give both tables the "
+                "same weights"
+            )
+        if not np.array_equal(aligned[first].n_items, aligned[name].n_items):
+            raise InvalidDataError(
+                f"{first!r} and {name!r} have different n_items for the same (user, item) row; "
+                "rank both among the same candidates, or correct n_items"
+            )

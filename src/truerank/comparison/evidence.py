@@ -1,0 +1,97 @@
+"""What a report shows beside the verdict: curves over K, rank distributions, costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.comparison.verdict import Verdict
+from truerank.estimators import estimate, rank_distribution
+from truerank.metrics import as_metric
+from truerank.ranking import RankTable
+
+Float = NDArray[np.float64]
+
+CUTOFFS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
+CURVE_RESAMPLES = 200
+PER_DECADE = 8
+"""Bins of the drawn rank distribution per factor of ten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """A metric over K by one model: estimates with their bands, and the naive values.
+
+    ``naive`` is what the sampled ranks give when taken for ranks; nan where K exceeds a sample,
+    and None for exact ranks, which are what they seem.
+    """
+
+    model: str
+    k: list[int]
+    value: Float
+    low: Float
+    high: Float
+    naive: Float | None
+
+
+def curves(verdict: Verdict, family: str) -> list[Curve]:
+    """Metric over K for every model; ``family`` is a name such as ``ndcg``."""
+    smallest = min(int(table.n_items.min()) for table in verdict.tables.values())
+    cutoffs = [k for k in CUTOFFS if k <= smallest]
+    found = []
+    for model in verdict.models:
+        table = verdict.tables[model]
+        exact = bool(table.is_exact.all())
+        estimates = estimate(
+            table,
+            [f"{family}@{k}" for k in cutoffs],
+            "auto" if exact else verdict.method,
+            n_boot=CURVE_RESAMPLES,
+            seed=verdict.seed,
+            bounds=False,
+        )
+        ends = np.array([e.interval(verdict.level) for e in estimates])
+        found.append(
+            Curve(
+                model=model,
+                k=cutoffs,
+                value=np.array([e.value for e in estimates]),
+                low=ends[:, 0],
+                high=ends[:, 1],
+                naive=None if exact else _naive(table, family, cutoffs),
+            )
+        )
+    return found
+
+
+def _naive(table: RankTable, family: str, cutoffs: list[int]) -> Float:
+    smallest = int(table.n_sampled.min())
+    return np.array(
+        [
+            float(table.per_user(f"{family}@{k}", naive=True)[1].mean())
+            if k <= smallest
+            else np.nan
+            for k in cutoffs
+        ]
+    )
+
+
+def families(verdict: Verdict) -> list[str]:
+    """Names of the metrics with a cutoff, in their order."""
+    parsed = [as_metric(metric) for metric in verdict.metrics]
+    return list(dict.fromkeys(m.name for m in parsed if m.k is not None and m.function is None))
+
+
+def rank_density(table: RankTable, method: str) -> tuple[Float, Float]:
+    """(rank, share of held-out items per factor of ten) at the left ends of log-spaced bins."""
+    exact = bool(table.is_exact.all())
+    edges, mass = rank_distribution(table, "auto" if exact else method)
+    top = float(edges[-1])
+    steps = 10 ** np.arange(0, np.log10(top) + 1 / PER_DECADE, 1 / PER_DECADE)
+    cuts = np.unique(np.minimum(np.round(steps), top))
+    before = np.concatenate([[0.0], np.cumsum(mass)])
+    # Within a bin of the grid, ranks are alike: the sum up to a rank is a straight line.
+    upto = np.interp(cuts, edges.astype(np.float64), before)
+    return cuts[:-1], np.diff(upto) / np.diff(np.log10(cuts))

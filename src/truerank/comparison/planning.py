@@ -1,0 +1,239 @@
+r"""``plan``: how many users and items to rank for a wanted error, before anything is ranked.
+
+A wish is one of three:
+
+* ``rel_error`` or ``abs_error``: the root mean squared error of the metric (bias included), as a
+  part of its value or absolute, *about the metric of these users ranked in full*. A 95 %
+  interval is about twice as wide on either side.
+* ``detect``: a difference between two models that a paired test of size ``1 - level`` finds with
+  probability ``power``. A test asks about users to come, so the users are then a sample even if all
+  are ranked: the error of the difference must be at most :math:`d / (z_{\alpha/2} + z_\beta)`.
+
+The error of a difference, with :math:`\rho` the correlation of the models' values over users,
+
+.. math::  \mathrm{MSE}_d = 2 (1 - \rho)\,\mathrm{MSE}_{users} + 2\,\mathrm{MSE}_{items}
+           + 2 (1 - \rho)\,\mathrm{bias}^2 :
+
+two models miss in the same direction as far as they are alike; the chances of the sampled items
+are taken as independent, which is cautious (both models meet the same rivals).
+
+How errors are predicted is in :mod:`.planning_errors`, what is assumed about ranks in
+:mod:`.planning_laws`, costs in :mod:`.planning_costs`; docs/planning.md holds predictions against
+what was then observed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from truerank.comparison.planning_costs import Rates, rates_of, scored_pairs
+from truerank.comparison.planning_errors import TRIALS, PredictedError, predict
+from truerank.comparison.planning_laws import SHAPES, RankLaw, pilot_law, typical_laws
+from truerank.comparison.planning_result import Plan, PlanOption
+from truerank.comparison.planning_wish import Wish
+from truerank.errors import InvalidArgumentError
+from truerank.execution import Progress
+from truerank.metrics import Metric, MetricLike, as_metric
+from truerank.ranking import Adaptive, Full, RankTable, Sampled, Users
+from truerank.ranking.design_words import design_words
+from truerank.ranking.designs import InnerDesign
+
+QUICK_SECONDS = 10.0
+"""Where ranking everything takes no longer, nothing is gained by estimating."""
+
+RULE_OF_THUMB = 10_000
+"""Users that the dissertation advises to rank in full."""
+
+_LADDER = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+
+
+def plan(
+    n_items: int,
+    n_users: int,
+    metric: MetricLike = "recall@10",
+    *,
+    expected: float | None = None,
+    pilot: RankTable | None = None,
+    rel_error: float | None = None,
+    abs_error: float | None = None,
+    detect: float | None = None,
+    correlation: float = 0.5,
+    power: float = 0.8,
+    level: float = 0.95,
+    pairs_per_second: float | tuple[float, float] | None = None,
+    designs: Sequence[InnerDesign] | None = None,
+    trials: int = TRIALS,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Plan:
+    """Compare designs by predicted error and cost, and recommend one.
+
+    Args:
+        n_items: Items of the catalogue.
+        n_users: Users there are, each with one held-out item.
+        metric: The metric that matters.
+        expected: Its value, roughly. Give this or ``pilot``.
+        pilot: A table of some users, ranked by any design; better than a guess. A thousand
+            users with ``Adaptive()`` are a good one.
+        rel_error: Wanted root mean squared error, as a part of the value. One of these three.
+        abs_error: The same, absolute.
+        detect: Difference of two models to be found.
+        correlation: Of the two models' values over users, for ``detect``.
+        power: Probability to find it.
+        level: 1 - level is the size of the test.
+        pairs_per_second: Speed of scoring: one number, or (full, sampled). Measured if not given.
+        designs: Ways to rank a user; a list that suits the catalogue if not given.
+        trials: Simulated tables per design and number of users.
+        seed: Of the trials. Predicted errors depend on nothing else; seconds that are measured
+            vary, and with them the order of designs that cost about the same.
+        progress: Show a bar; only on a terminal if not given.
+
+    Returns:
+        The plan. ``recommended`` is the quickest design that fulfils the wish, or ``Full()`` where
+        that takes ten seconds at most.
+
+    >>> found = plan(
+    ...     n_items=20_000, n_users=50_000, metric="recall@10", expected=0.1, rel_error=0.05,
+    ...     pairs_per_second=(1e7, 1e7), designs=[Full()],
+    ... )
+    >>> found.recommended.words  # 9 / m (1 - m / M) <= 0.05 ** 2
+    'users m=4000 full'
+    """
+    chosen = as_metric(metric)
+    _check_sizes(n_items, n_users, trials, chosen)
+    wish = Wish.of(rel_error, abs_error, detect, correlation=correlation, power=power, level=level)
+    laws, source = _laws(n_items, chosen, expected, pilot)
+    rates = rates_of(pairs_per_second, n_items)
+    ways = _default_designs(n_items) if designs is None else [Full(), *designs]
+    ways = list(dict.fromkeys(ways))
+    predictions = []
+    with Progress("trying designs", total=2 * trials * len(ways), enabled=progress) as bar:
+        for way in ways:
+            found = predict(
+                way, laws, chosen, n_users=n_users, trials=trials, seed=seed, step=bar.advance
+            )
+            predictions.append(found)
+    value = float(np.mean([law.moments(chosen)[0] for law in laws]))
+    target = wish.target(value)
+    options = [
+        _option(found, m, wish, value, n_items=n_items, n_users=n_users, rates=rates)
+        for found in predictions
+        for m in _sizes(found, wish, target / value, n_users)
+    ]
+    options = [replace(option, meets=option.error <= target) for option in options]
+    if not any(option.meets for option in options):
+        raise wish.unreachable(min(option.error for option in options), n_users)
+    options = _with_pareto(sorted(options, key=lambda option: (option.seconds, option.error)))
+    return Plan(
+        n_items=n_items,
+        n_users=n_users,
+        metric=str(chosen),
+        value=value,
+        wish=str(wish),
+        target=target,
+        source=source,
+        rates=rates,
+        options=tuple(options),
+        recommended=_recommended(options),
+    )
+
+
+def _check_sizes(n_items: int, n_users: int, trials: int, metric: Metric) -> None:
+    for name, value, least in (
+        ("n_items", n_items, 2),
+        ("n_users", n_users, 1),
+        ("trials", trials, 1),
+    ):
+        if value < least or int(value) != value:
+            raise InvalidArgumentError(name, value, f"a whole number, at least {least}")
+    if metric.k is not None and metric.k > n_items:
+        raise InvalidArgumentError("metric", str(metric), f"with K at most the {n_items:,} items")
+
+
+def _laws(
+    n_items: int, metric: Metric, expected: float | None, pilot: RankTable | None
+) -> tuple[list[RankLaw], str]:
+    if (expected is None) == (pilot is None):
+        raise InvalidArgumentError(
+            "expected", expected, "given, or a pilot in its place, and not both",
+            "a rough guess such as expected=0.1 will do",
+        )  # fmt: skip
+    if pilot is not None:
+        return [pilot_law(pilot, n_items, metric)], f"from a pilot of {pilot.n_users:,} users"
+    guess = float(expected or 0.0)
+    laws = typical_laws(n_items, metric, guess)
+    return laws, f"{len(SHAPES)} typical laws with {metric} = {guess:g}"
+
+
+def _default_designs(n_items: int) -> list[InnerDesign]:
+    """Fixed and adaptive samples that leave most of the catalogue unscored."""
+    most = n_items / 3
+    ways: list[InnerDesign] = [Full()]
+    ways += [way for way in (Adaptive(), Adaptive(n0=100, n_max=3_200)) if way.n0 <= most]
+    ways += [Sampled(n) for n in (100, 1_000, 10_000) if n <= most]
+    ways += [Adaptive(budget=n) for n in (2_000, 10_000) if n <= most]
+    return ways
+
+
+def _sizes(found: PredictedError, wish: Wish, target: float, n_users: int) -> list[int]:
+    """Numbers of users worth a row: all of them, and as few as fulfil the wish."""
+    sizes = {n_users}
+    for m in _rounded(n_users):
+        if wish.error(found, m, n_users) <= target:
+            sizes.add(m)
+            break
+    if isinstance(found.design, Full) and n_users > RULE_OF_THUMB:
+        sizes.add(RULE_OF_THUMB)
+    return sorted(sizes)
+
+
+def _rounded(n_users: int) -> list[int]:
+    """Round numbers from 100 up to below n_users."""
+    powers = range(2, len(str(n_users)) + 1)
+    return [m for p in powers for m in (round(x * 10**p) for x in _LADDER) if m < n_users]
+
+
+def _option(
+    found: PredictedError,
+    m: int,
+    wish: Wish,
+    value: float,
+    *,
+    n_items: int,
+    n_users: int,
+    rates: Rates,
+) -> PlanOption:
+    design = found.design if m == n_users else Users(m, found.design)
+    bias, rest = wish.parts(found, m, n_users)
+    pairs = scored_pairs(found.design, n_users=m, n_items=n_items, per_row=found.per_row)
+    return PlanOption(
+        design=design,
+        words=design_words(design),
+        n_users=m,
+        error=value * float(np.sqrt(bias + rest)),
+        bias=value * float(np.sqrt(bias)),
+        std_error=value * float(np.sqrt(rest)),
+        pairs=pairs,
+        seconds=rates.seconds(found.design, pairs),
+        meets=False,
+        pareto=False,
+    )
+
+
+def _with_pareto(options: list[PlanOption]) -> list[PlanOption]:
+    """Options in order of time, marked where none before has as small an error."""
+    marked, smallest = [], float("inf")
+    for option in options:
+        marked.append(replace(option, pareto=option.error < smallest))
+        smallest = min(smallest, option.error)
+    return marked
+
+
+def _recommended(options: list[PlanOption]) -> PlanOption:
+    full = next(option for option in options if isinstance(option.design, Full))
+    if full.meets and full.seconds <= QUICK_SECONDS:
+        return full
+    return next(option for option in options if option.meets)

@@ -1,0 +1,185 @@
+"""The verdict: every model, every difference, and one sentence about who is better."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truerank.comparison.words import sentence
+from truerank.errors import MissingExtraError
+from truerank.estimators import Estimate
+from truerank.ranking import RankTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two models on one metric.
+
+    Attributes:
+        metric: In the notation ``ndcg@10``.
+        a: The first model.
+        b: The second.
+        value_a: Its estimate.
+        value_b: The other's.
+        difference: ``value_a - value_b``.
+        std_error: Of the difference, over users, with the samples that both models share.
+        low: Lower end of the difference's interval at the verdict's level, not adjusted.
+        high: Upper end.
+        p_value: Two-sided, of no difference.
+        p_adjusted: The same, corrected for all comparisons of the verdict.
+        effect_size: Standardised difference; its kind is the test's.
+        significant: Whether ``p_adjusted`` is below 1 - level.
+        test: Name of the test.
+        n_users: Users behind it.
+        trust: Why not to trust this row; empty if nothing speaks against it.
+    """
+
+    metric: str
+    a: str
+    b: str
+    value_a: float
+    value_b: float
+    difference: float
+    std_error: float
+    low: float
+    high: float
+    p_value: float
+    p_adjusted: float
+    effect_size: float
+    significant: bool
+    test: str
+    n_users: int
+    trust: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What :func:`truerank.compare` found.
+
+    Attributes:
+        models: Names, best first by the first metric.
+        metrics: In the order asked for.
+        estimates: ``estimates[model][metric]``.
+        comparisons: Every pair of models on every metric.
+        best: ``best[metric][model]``: in which part of the resamples of users the model came
+            first. A probability in so far as the resamples stand for what users there may be.
+        groups: ``groups[metric]``: largest sets of models that cannot be told apart, best first.
+            They may overlap: being indistinguishable is not transitive.
+        level: Of the intervals; 1 - level is the size of the tests.
+        correction: For several comparisons.
+        method: Of the estimates.
+        baseline: The model that the others were compared with; None for all pairs.
+        n_users: Users compared.
+        n_boot: Resamples.
+        seed: Of the resamples.
+        tables: The tables compared, on common rows.
+    """
+
+    models: tuple[str, ...]
+    metrics: tuple[str, ...]
+    estimates: Mapping[str, Mapping[str, Estimate]]
+    comparisons: tuple[Comparison, ...]
+    best: Mapping[str, Mapping[str, float]]
+    groups: Mapping[str, tuple[tuple[str, ...], ...]]
+    level: float
+    correction: str
+    method: str
+    baseline: str | None
+    n_users: int
+    n_boot: int
+    seed: int
+    tables: Mapping[str, RankTable] = field(repr=False)
+
+    @property
+    def sentence(self) -> str:
+        """Who is better by the first metric, or that nobody can say, and what would help."""
+        return sentence(self)
+
+    def pair(self, metric: str, one: str, other: str) -> Comparison:
+        """The comparison of two models, whichever way round it was made."""
+        for row in self.comparisons:
+            if row.metric == metric and {row.a, row.b} == {one, other}:
+                return row
+        raise KeyError((metric, one, other))
+
+    # ---------------------------------------------------------------- ways out
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per comparison, as a pandas frame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("pandas", "frames", "Verdict.to_frame()") from None
+        return pd.DataFrame([asdict(row) for row in self.comparisons])[list(_COLUMNS)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "sentence": self.sentence,
+            "models": list(self.models),
+            "metrics": list(self.metrics),
+            "estimates": {
+                model: {metric: e.to_dict() for metric, e in row.items()}
+                for model, row in self.estimates.items()
+            },
+            "comparisons": [asdict(row) for row in self.comparisons],
+            "best": {metric: dict(row) for metric, row in self.best.items()},
+            "groups": {metric: [list(g) for g in row] for metric, row in self.groups.items()},
+            "level": self.level,
+            "correction": self.correction,
+            "method": self.method,
+            "baseline": self.baseline,
+            "n_users": self.n_users,
+            "n_boot": self.n_boot,
+            "seed": self.seed,
+        }
+
+    def to_json(self) -> str:
+        """The same as text; what is not a number (nan) becomes null."""
+        return json.dumps(_without_nan(self.to_dict()), indent=2, ensure_ascii=False)
+
+    def to_markdown(self) -> str:
+        """The table of models and metrics, with the sentence above it."""
+        from truerank.comparison.tables import models_table
+        from truerank.report.markdown import markdown_table
+
+        return f"{self.sentence}\n\n{markdown_table(models_table(self))}"
+
+    def to_latex(self, *, label: str = "tab:truerank") -> str:
+        """The table of models and metrics with booktabs; superscripts mark what it beats."""
+        from truerank.comparison.tables import MARKS_CAPTION, models_table
+        from truerank.report.latex import latex_table
+
+        caption = f"{self.sentence} {MARKS_CAPTION}"
+        return latex_table(models_table(self), caption=caption, label=label)
+
+    def to_html(self, path: str | Path, *, force: bool = False) -> Path:
+        """One self-contained file: tables, curves, bounds, costs, and how it was made."""
+        from truerank.comparison.page import page_of
+        from truerank.report.html import write_html
+
+        write_html(page_of(self), Path(path), force=force)
+        return Path(path)
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+
+_COLUMNS = (
+    "metric", "a", "b", "difference", "std_error", "low", "high", "p_value", "p_adjusted",
+    "significant", "value_a", "value_b", "effect_size", "test", "n_users", "trust",
+)  # fmt: skip
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and value != value else value

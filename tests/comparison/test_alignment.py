@@ -1,0 +1,84 @@
+"""Tables are brought onto the same rows, or refused in one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import truerank as tr
+from truerank.comparison.alignment import align
+from truerank.errors import InvalidArgumentError, InvalidDataError
+
+
+def table(users: list[object], items: list[object] | None = None, **header: object) -> tr.RankTable:
+    made = tr.RankTable.from_arrays(
+        rank=np.arange(1, len(users) + 1), n_sampled=50, n_items=50,
+        user=users, item=items if items is not None else [7] * len(users),
+    )  # fmt: skip
+    return replace(made, header=replace(made.header, **header))
+
+
+def test_rows_are_matched_by_user_and_item_whatever_their_order() -> None:
+    a, b = table([3, 1, 2]), table([2, 3, 1])
+    found = align({"a": a, "b": b})
+    assert found["a"].user.tolist() == found["b"].user.tolist() == [1, 2, 3]
+    assert found["a"].rank.tolist() == [2, 3, 1]
+    assert found["b"].rank.tolist() == [3, 1, 2]
+
+
+def test_text_ids_and_several_items_per_user() -> None:
+    a, b = table(["u", "u", "v"], [1, 2, 1]), table(["v", "u", "u"], [1, 2, 1])
+    found = align({"a": a, "b": b})
+    for key in ("user", "item"):
+        assert getattr(found["a"], key).tolist() == getattr(found["b"], key).tolist()
+    assert found["b"].rank.tolist() == [3, 2, 1]
+
+
+def test_missing_rows_are_counted_and_refused_or_left_out() -> None:
+    a, b = table([1, 2, 3, 4]), table([2, 3, 9])
+    with pytest.raises(InvalidDataError, match=r"2 of 4 \(user, item\) rows of 'a'.*common"):
+        align({"a": a, "b": b})
+    found = align({"a": a, "b": b}, "common")
+    assert found["a"].user.tolist() == found["b"].user.tolist() == [2, 3]
+    assert found["a"].rank.tolist() == [2, 3]
+    assert found["b"].rank.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (table([1, 2]), table([5, 6]), "rows of 'a' are not in every table"),
+        (table([1, 2]), table(["1", "2"]), "by text and others by number"),
+        (table([1, 1]), table([1, 2]), "pair twice"),
+        (table([1], split="x"), table([1], split="y"), "same split"),
+        (table([1], data="x"), table([1], data="y"), "same training data"),
+        (table([1], candidates="all"), table([1], candidates="unseen"), "different metrics"),
+    ],
+)
+def test_what_cannot_be_compared_gets_its_sentence(
+    first: tr.RankTable, second: tr.RankTable, words: str
+) -> None:
+    with pytest.raises(InvalidDataError, match=words):
+        align({"a": first, "b": second})
+
+
+def test_other_candidates_or_weights_of_a_row_are_refused() -> None:
+    a = table([1, 2])
+    with pytest.raises(InvalidDataError, match="different n_items"):
+        align({"a": a, "b": replace(a, n_items=np.array([60, 50]))})
+    with pytest.raises(InvalidDataError, match="weigh the same rows differently"):
+        align({"a": a, "b": replace(a, weight=np.array([1.0, 2.0]))})
+
+
+def test_nothing_in_common_and_an_unknown_rule() -> None:
+    with pytest.raises(InvalidDataError, match="share no"):
+        align({"a": table([1]), "b": table([2])}, "common")
+    with pytest.raises(InvalidArgumentError, match="'refuse' or 'common'"):
+        align({"a": table([1]), "b": table([2])}, "left")  # type: ignore[arg-type]
+
+
+def test_common_rows_of_different_splits_can_be_asked_for() -> None:
+    found = align({"a": table([1, 2], split="x"), "b": table([2, 3], split="y")}, "common")
+    assert found["a"].user.tolist() == [2]

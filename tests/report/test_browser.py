@@ -13,8 +13,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
+import truerank as tr
+from truerank.comparison.page import page_of
 from truerank.report.html import write_html
 from truerank.report.page import Cell, Page, Section, Table
 
@@ -300,3 +303,26 @@ def test_the_keyboard_can_skip_to_the_report(page: Page, visit: Open) -> None:
 def _series(page: Page, anchor: str) -> Any:
     section = next(s for s in page.sections if s.anchor == anchor)
     return section.parts[0].series  # type: ignore[union-attr]
+
+
+def test_a_real_verdict_with_a_script_for_a_name(visit: Open) -> None:
+    rng = np.random.default_rng(0)
+    ranks = np.exp(rng.uniform(0, np.log(2000), 800)).astype(np.int64)
+    name = "<script>alert('name')</script>"
+    tables = {
+        name: tr.RankTable.from_arrays(rank=ranks, n_sampled=2000, n_items=2000),
+        "sampled": tr.RankTable.from_arrays(
+            rank=1 + rng.hypergeometric(ranks - 1, 2000 - ranks, 49), n_sampled=50, n_items=2000
+        ),
+    }
+    verdict = tr.compare(tables, ["ndcg@10", "recall@10"], n_boot=100)
+    tab = visit(page_of(verdict), viewport=PHONE).tab
+    headings = tab.locator("h2").all_inner_texts()
+    for wanted in ("The models", "The differences", "Over K", "How it was made"):
+        assert any(wanted in heading for heading in headings)
+    assert name in tab.inner_text("body")
+    embedded = json.loads(tab.locator("script[type='application/json']").first.inner_text())
+    read = embedded["comparisons"][0]["difference"]
+    assert read == verdict.comparisons[0].difference
+    assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert tab.locator("svg.chart").count() >= 5

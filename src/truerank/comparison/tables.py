@@ -24,7 +24,7 @@ def models_table(verdict: Verdict) -> Table:
     short = letters(verdict)
     rows = []
     for model in verdict.models:
-        cells = [Cell(short[model].strip(",")), Cell(model)]
+        cells = [Cell(f"{model} ({short[model].strip(',')})")]
         for metric in verdict.metrics:
             e = verdict.estimates[model][metric]
             beaten = "".join(
@@ -36,9 +36,9 @@ def models_table(verdict: Verdict) -> Table:
         cells.append(Cell(f"{scored:,.0f}", sort=scored))
         cells.append(Cell(_doubt(verdict, model)))
         rows.append(cells)
-    heads = ["", "model", *verdict.metrics, f"best on {verdict.metrics[0]}", "scored/row", "trust"]
+    heads = ["model", *verdict.metrics, f"best on {verdict.metrics[0]}", "scored/row", "trust"]
     caption = f"Estimate ± standard error over {verdict.n_users:,} users. {MARKS_CAPTION}"
-    return Table(heads, rows, caption, numeric_from=2)
+    return Table(heads, rows, caption, numeric_from=1)
 
 
 def comparisons_table(verdict: Verdict) -> Table:

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; a user's mistake is one sentence and exit code 2, Ctrl-C is 130."""
+    import typer
+
     from truerank.cli.app import app
+    from truerank.cli.mistakes import UsageError, in_our_words, usage_sentence
     from truerank.errors import TruerankError
 
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    command = typer.main.get_command(app)
     try:
-        app()
+        code = command.main(given or ["--help"], prog_name="truerank", standalone_mode=False)
     except TruerankError as error:
-        sys.stderr.write(f"truerank: {error}\n")
+        sys.stderr.write(f"truerank: {in_our_words(str(error))}\n")
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.stderr.write("truerank: interrupted; nothing half-written was left\n")
-        sys.exit(130)
+    except UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help itself
+            sys.exit(0)
+        sys.stderr.write(f"truerank: {usage_sentence(error)}\n")
+        sys.exit(2)
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
     except BrokenPipeError:
         # The reader (head, less) has seen enough; keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        code = 0
+    if code == 130:
+        sys.stderr.write("truerank: interrupted; nothing half-written was left\n")
+    sys.exit(code if isinstance(code, int) else 0)

@@ -6,18 +6,30 @@ from typing import Annotated
 
 import typer
 
-from truerank.cli import data, demo, reproduce
+from truerank.cli import compare, data, demo, doctor, estimate, fit, plan, rank, reproduce
+from truerank.cli.config import Config
+from truerank.cli.options import examples
 
 app = typer.Typer(
     name="truerank",
     help="What a recommender's top-K metrics really are, without ranking everything.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
+    epilog=examples(
+        "truerank demo",
+        "truerank rank --data ml-1m --model ease --model popularity --design adaptive",
+        "truerank compare ranks/ease.parquet ranks/popularity.parquet --html report.html",
+    ),
 )
 app.command("demo")(demo.demo)
 app.add_typer(data.app, name="data")
+app.command("fit", epilog=examples(*fit.EXAMPLES))(fit.fit)
+app.command("rank", epilog=examples(*rank.EXAMPLES))(rank.rank)
+app.command("estimate", epilog=examples(*estimate.EXAMPLES))(estimate.estimate)
+app.command("compare", epilog=examples(*compare.EXAMPLES))(compare.compare)
+app.command("plan", epilog=examples(*plan.EXAMPLES))(plan.plan)
 app.add_typer(reproduce.app, name="reproduce")
+app.command("doctor", epilog=examples(*doctor.EXAMPLES))(doctor.doctor)
 
 
 def _version(wanted: bool) -> None:
@@ -33,5 +45,6 @@ def common(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    config: Config = None,
 ) -> None:
     """What a recommender's top-K metrics really are, without ranking everything."""

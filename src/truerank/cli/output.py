@@ -1,37 +1,125 @@
-"""Tables for people and JSON for programs."""
+"""What a command prints and writes: tables for people, JSON for programs, files never lost."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+from truerank.errors import StorageError
+from truerank.files import readable_errors
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    """One JSON document on standard output; null stands for a number that could not be had."""
+    text = json.dumps(no_nan(value), indent=2, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(text + "\n")
+
+
+def print_text(text: str) -> None:
+    """One line, or several, on standard output."""
+    sys.stdout.write(text.rstrip("\n") + "\n")
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
     """An aligned table; the first ``left`` columns are text, the others numbers.
 
-    Colours and lines on a terminal only; in a pipe, plain columns that can be pasted.
+    Lines and bold heads on a terminal only; in a pipe, plain columns that can be pasted. Text is
+    folded where the terminal is narrow, numbers are never cut.
     """
+    if not sys.stdout.isatty():
+        sys.stdout.write(_plain_table(heads, rows, left) + "\n")
+        return
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(width=None if sys.stdout.isatty() else 160)
+    console = Console()
+    widths = _widths(heads, rows)
+    least = sum(min(w, _LEAST_TEXT) if j < left else w for j, w in enumerate(widths))
+    if least + 3 * len(widths) > console.width:
+        sys.stdout.write(_plain_table(heads, rows, left) + "\n")
+        return
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for position, head in enumerate(heads):
-        table.add_column(head, justify="left" if position < left else "right")
+        if position < left:
+            table.add_column(head, overflow="fold")
+        else:
+            table.add_column(head, justify="right", no_wrap=True, min_width=widths[position])
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)
 
 
+_LEAST_TEXT = 12
+"""Narrower columns of text are no longer read."""
+
+
+def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(len(row[j]) for row in (heads, *rows)) for j in range(len(heads))]
+
+
+def _plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
+    widths = _widths(heads, rows)
+    lines = [
+        "  ".join(
+            cell.ljust(width) if j < left else cell.rjust(width)
+            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (heads, ["-" * width for width in widths], *rows)
+    ]
+    return "\n".join(lines)
+
+
 def remark(sentence: str) -> None:
     """A remark on standard error: visible, but not part of the result."""
     sys.stderr.write(sentence + "\n")
+
+
+@contextmanager
+def working(label: str) -> Iterator[None]:
+    """A moving sign on a terminal, for work that cannot count its own steps."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(label):
+        yield
+
+
+def new_file(path: Path, *, force: bool) -> Path:
+    """A file that may be written, checked before the work starts; nothing is made yet."""
+    with readable_errors(path):
+        if path.is_dir():
+            raise IsADirectoryError
+        if path.exists() and not force:
+            raise StorageError(f"{path} exists already; choose another name or pass --force")
+    with readable_errors(path.parent):
+        nearest = next(folder for folder in path.absolute().parents if folder.exists())
+        if not nearest.is_dir():
+            raise NotADirectoryError
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            raise PermissionError
+    return path
+
+
+def ready(path: Path) -> Path:
+    """The same file when its time has come: its folder is made."""
+    with readable_errors(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def no_nan(value: Any) -> Any:
+    """JSON has no nan and no inf: None stands for a number that could not be had."""
+    if isinstance(value, dict):
+        return {key: no_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [no_nan(item) for item in value]
+    return None if isinstance(value, float) and not abs(value) < float("inf") else value

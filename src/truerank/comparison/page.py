@@ -193,8 +193,7 @@ def _costs(verdict: Verdict) -> Section:
         e = verdict.estimates[model][metric]
         scored = float(verdict.tables[model].n_scored.mean())
         error = e.std_error / e.value if e.value > 0 else float("nan")
-        label = f"{model}: {scored:,.0f} scored per row, {error:.1%} error"
-        series.append(Series(model, [scored], [error], labels=[label]))
+        series.append(Series(model, [scored], [error]))
     full = float(np.mean([t.n_items.mean() for t in verdict.tables.values()]))
     chart = Chart(
         f"Cost against error on {metric}",

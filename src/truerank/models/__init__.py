@@ -3,5 +3,6 @@
 from truerank.models.ease import EASE
 from truerank.models.item_knn import ItemKNN
 from truerank.models.popularity import Popularity
+from truerank.models.saving import load
 
-__all__ = ["EASE", "ItemKNN", "Popularity"]
+__all__ = ["EASE", "ItemKNN", "Popularity", "load"]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.data.interactions import Interactions
+from truerank.models.kept import KeptModel
 
 Scores = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
@@ -49,7 +50,7 @@ class ItemItemScorer:
         return ItemItemScorer(history.matrix(), self.item_item, self.name)
 
 
-class ItemItemModel:
+class ItemItemModel(KeptModel):
     """A fitted model with ``history`` and ``item_item``: a Scorer for its users, and others."""
 
     __slots__ = ()

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.data.interactions import Interactions
+from truerank.models.kept import KeptModel
 
 Indices = NDArray[np.integer[Any]]
 
 
 @dataclass(slots=True, eq=False)
-class Popularity:
+class Popularity(KeptModel):
     r"""Scores :math:`s_{ui} = \sum_v \mathbb 1[X_{vi} \ne 0]`, the same for every user.
 
     Counts are whole numbers, exact in float32 up to 16.7 million; many items tie, so the tie
@@ -28,6 +29,7 @@ class Popularity:
         """Count the interactions of each item."""
         self.item_factors = interactions.item_counts[:, None].astype(np.float32)
         self.user_factors = np.ones((interactions.n_users, 1), dtype=np.float32)
+        self.remember(interactions)
         return self
 
     @property

@@ -1,0 +1,224 @@
+"""``truerank compare``: which model is really better."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from truerank.cli import options
+from truerank.cli.config import Config
+from truerank.cli.inputs import found
+from truerank.cli.mistakes import check_level, in_our_words
+from truerank.cli.output import new_file, print_json, print_table, print_text, ready, remark
+from truerank.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from truerank.comparison.verdict import Verdict
+
+EXAMPLES = (
+    "truerank compare ranks/ease.parquet ranks/item-knn.parquet ranks/popularity.parquet",
+    "truerank compare ours=a.parquet theirs=b.parquet -m ndcg@10,recall@50 --html report.html",
+    "truerank compare ranks/*.parquet --baseline popularity --latex > table.tex",
+)
+
+
+def compare(
+    tables: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[NAME=]RANKS...",
+            show_default=False,
+            help="Two or more tables of ranks, with a name for each if the file's is not right.",
+        ),
+    ],
+    metric: options.Metrics = None,
+    method: options.Method = "auto",
+    test: Annotated[
+        str, typer.Option(metavar="NAME", help="auto chooses a paired test that fits the ranks.")
+    ] = "auto",
+    correction: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="For several comparisons: holm, bonferroni, benjamini-hochberg or none.",
+        ),
+    ] = "holm",
+    level: options.Level = 0.95,
+    align: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="Tables with different rows: 'refuse' them, or keep the 'common' rows.",
+        ),
+    ] = "refuse",
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            help="Compare the others with this model only: fewer questions, more power.",
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", show_default=False, help="Write a report."),
+    ] = None,
+    latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table instead.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print a Markdown table instead.")
+    ] = False,
+    n_boot: Annotated[
+        int, typer.Option(min=100, metavar="WHOLE", help="Resamples of the users.")
+    ] = 1000,
+    seed: options.Seed = 0,
+    n_items: options.NItems = None,
+    n_sampled: options.NSampled = None,
+    rank_column: options.RankColumn = None,
+    user_column: options.UserColumn = None,
+    item_column: options.ItemColumn = None,
+    replacement: options.Replacement = False,
+    zero_based: options.ZeroBased = False,
+    header: options.Header = True,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
+    config: Config = None,  # noqa: ARG001  # read by the parser
+) -> None:
+    """Compare models on the users they share: differences, tests, and one sentence.
+
+    Ranks may be exact or sampled; estimates of sampled ones are resampled together.
+    """
+    from truerank.cli.inputs import RankOptions
+    from truerank.comparison.api import compare as compare_tables
+    from truerank.metrics import as_metric
+
+    check_level(level)
+    if sum((latex, markdown, as_json)) > 1:
+        raise InvalidArgumentError(
+            "output", "several", "one of --latex, --markdown and --json", "run it once for each"
+        )
+    metrics = [str(as_metric(name)) for name in options.split_commas(metric)]
+    named = name_tables(tables)
+    if html is not None:
+        new_file(html, force=force)
+    said = RankOptions(
+        n_items=n_items, n_sampled=n_sampled, rank_column=rank_column, user_column=user_column,
+        item_column=item_column, replacement=replacement, zero_based=zero_based, header=header,
+    )  # fmt: skip
+    read = {name: said.read(path) for name, path in named.items()}
+    verdict = compare_tables(
+        read, metrics, method=method, test=test, correction=correction, level=level,
+        align=align, baseline=baseline, n_boot=n_boot, seed=seed,  # type: ignore[arg-type]
+    )  # fmt: skip
+    if html is not None:
+        verdict.to_html(ready(html), force=force)
+    if as_json:
+        print_json(verdict.to_dict())
+    elif latex:
+        print_text(verdict.to_latex())
+    elif markdown:
+        print_text(verdict.to_markdown())
+    else:
+        print_text(in_our_words(verdict.sentence))
+        _print_models(verdict)
+        _print_pairs(verdict)
+    if html is not None:
+        remark(f"report: {html}")
+
+
+def name_tables(given: list[str]) -> dict[str, Path]:
+    """Tables by name: said before ``=``, or the name of the file.
+
+    >>> name_tables(["ours=runs/a.parquet", "runs/b.parquet"])
+    {'ours': PosixPath('runs/a.parquet'), 'b': PosixPath('runs/b.parquet')}
+    """
+    named: dict[str, Path] = {}
+    for text in given:
+        name, said, path = text.partition("=")
+        if not said or Path(text).is_file():
+            name, path = Path(text).stem, text
+        if not name or not path:
+            raise InvalidArgumentError("ranks", text, "written as name=file, or a file alone")
+        if name in named:
+            raise InvalidArgumentError(
+                "ranks", text, "named once", f"{name!r} is taken: say another-name={path}"
+            )
+        named[name] = Path(path)
+    if len(named) < 2:
+        only = found(next(iter(named.values())))
+        raise InvalidArgumentError(
+            "ranks", len(named), "two tables or more", f"for one model: truerank estimate {only}"
+        )
+    return named
+
+
+def _print_models(verdict: Verdict) -> None:
+    """One table per metric: values, chances, and who cannot be told from whom."""
+    for metric in verdict.metrics:
+        order = sorted(verdict.models, key=lambda m: -verdict.estimates[m][metric].value)
+        groups = verdict.groups.get(metric, ())
+        heads = [metric, "value", "± se", f"{verdict.level:.0%} interval", "best", "group"]
+        rows = []
+        for model in order:
+            one = verdict.estimates[model][metric]
+            low, high = one.interval(verdict.level)
+            letters = [chr(ord("a") + k) for k, group in enumerate(groups) if model in group]
+            rows.append(
+                (
+                    model,
+                    f"{one.value:.4f}",
+                    f"{one.std_error:.4f}",
+                    f"{low:.4f} .. {high:.4f}",
+                    _chance(verdict.best[metric][model], verdict.n_boot),
+                    "".join(letters),
+                )
+            )
+        print_text("")
+        shown = len(heads) if groups else len(heads) - 1
+        print_table(heads[:shown], [row[:shown] for row in rows])
+    print_text("")
+    share = "; models that share a letter cannot be told apart" if verdict.groups else ""
+    remark(f"best: in which part of the resamples of users the model came first{share}")
+
+
+def _print_pairs(verdict: Verdict) -> None:
+    for metric in verdict.metrics:
+        print_table(
+            (metric, "difference", "± se", f"{verdict.level:.0%} interval", "p", "differ?"),
+            [
+                (
+                    f"{row.a} - {row.b}",
+                    f"{row.difference:+.4f}",
+                    f"{row.std_error:.4f}",
+                    f"{row.low:+.4f} .. {row.high:+.4f}",
+                    _p(row.p_adjusted),
+                    ("yes" if row.significant else "not shown") + ("*" if row.trust else ""),
+                )
+                for row in verdict.comparisons
+                if row.metric == metric
+            ],
+        )
+        print_text("")
+    tests = ", ".join(dict.fromkeys(row.test for row in verdict.comparisons))
+    remark(f"p: {tests} test over {verdict.n_users:,} users, corrected by {verdict.correction}")
+    doubted = [row for row in verdict.comparisons if row.trust]
+    about: dict[str, dict[str, None]] = {}
+    for row in doubted:
+        for doubt in row.trust.split("; "):
+            about.setdefault(doubt, {})[f"{row.a} - {row.b}"] = None
+    pairs = {f"{row.a} - {row.b}" for row in verdict.comparisons}
+    for doubt, where in about.items():
+        # A doubt that names its model needs no list of pairs.
+        named = len(where) == len(pairs) or any(model in doubt for model in verdict.models)
+        remark(f"* {in_our_words(doubt)}" + ("" if named else f" ({', '.join(where)})"))
+
+
+def _chance(p: float, n_boot: int) -> str:
+    """Never quite 0 or 1: resamples are finite."""
+    edge = 1 / n_boot
+    return f"> {1 - edge:.1%}" if p > 1 - edge else f"< {edge:.1%}" if p < edge else f"{p:.1%}"
+
+
+def _p(value: float) -> str:
+    return "" if value != value else "< 0.0001" if value < 1e-4 else f"{value:.4f}"

@@ -1,0 +1,147 @@
+"""``truerank estimate``: metrics of the whole catalogue from ranks, sampled or exact."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truerank.cli import options
+from truerank.cli.config import Config
+from truerank.cli.mistakes import check_level, in_our_words
+from truerank.cli.output import print_json, print_table, print_text, remark
+
+if TYPE_CHECKING:
+    from truerank.estimators import Estimate
+    from truerank.ranking import RankTable
+
+EXAMPLES = (
+    "truerank estimate ranks/ease.parquet",
+    "truerank estimate ranks/ease.parquet --metric recall@10,ndcg@10 --metric mrr --method mle",
+    "truerank estimate published-ranks.csv --n-items 9836 --n-sampled 100 --rank-column position",
+)
+
+
+def estimate(
+    ranks: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RANKS...",
+            show_default=False,
+            help="Tables of truerank rank; or CSV or Parquet files of ranks made elsewhere, with "
+            "--n-items and --n-sampled.",
+        ),
+    ],
+    metric: options.Metrics = None,
+    method: options.Method = "auto",
+    level: options.Level = 0.95,
+    bounds: Annotated[
+        bool, typer.Option("--bounds/--no-bounds", help="Say what the samples alone can tell.")
+    ] = True,
+    n_boot: Annotated[
+        int | None,
+        typer.Option(
+            min=0, metavar="WHOLE", help="Resamples of the users. Default: the method's own."
+        ),
+    ] = None,
+    seed: options.Seed = 0,
+    n_items: options.NItems = None,
+    n_sampled: options.NSampled = None,
+    rank_column: options.RankColumn = None,
+    user_column: options.UserColumn = None,
+    item_column: options.ItemColumn = None,
+    replacement: options.Replacement = False,
+    zero_based: options.ZeroBased = False,
+    header: options.Header = True,
+    as_json: options.AsJson = False,
+    config: Config = None,  # noqa: ARG001  # read by the parser
+) -> None:
+    """Estimate metrics of the whole catalogue from (sampled) ranks, and say how sure they are."""
+    from truerank.cli.inputs import RankOptions, found
+
+    check_level(level)
+    for path in ranks:
+        found(path)  # before anything is loaded that takes time
+    from truerank import estimate as estimates_of
+    from truerank.execution import Progress
+    from truerank.metrics import as_metric
+
+    metrics = [str(as_metric(name)) for name in options.split_commas(metric)]
+    said = RankOptions(
+        n_items=n_items, n_sampled=n_sampled, rank_column=rank_column, user_column=user_column,
+        item_column=item_column, replacement=replacement, zero_based=zero_based, header=header,
+    )  # fmt: skip
+    tables = {path: said.read(path) for path in ranks}
+    results: dict[Path, list[Estimate]] = {}
+    with Progress("estimating", total=len(tables)) as bar:
+        for path, table in tables.items():
+            results[path] = estimates_of(
+                table, metrics, method, n_boot=n_boot, seed=seed, bounds=bounds, level=level
+            )
+            bar.advance()
+    if as_json:
+        print_json([_as_dict(path, tables[path], results[path], level) for path in results])
+        return
+    for path, found_here in results.items():
+        print_text(f"{path}: {_described(tables[path])}")
+        _print(found_here, level)
+
+
+def _as_dict(path: Path, table: RankTable, results: list[Estimate], level: float) -> dict[str, Any]:
+    rows = []
+    for result in results:
+        low, high = result.interval(level)
+        rows.append({**result.to_dict(), "low": low, "high": high})
+    return {
+        "table": str(path),
+        "model": table.header.model,
+        "n_rows": len(table),
+        "n_users": table.n_users,
+        "n_items": int(table.n_items.max()),
+        "scored_per_row": float(table.n_scored.mean()),
+        "level": level,
+        "estimates": rows,
+    }
+
+
+def _described(table: RankTable) -> str:
+    exact = float(table.is_exact.mean())
+    sizes = (int(table.n_sampled.min()), int(table.n_sampled.max()))
+    among = f"{sizes[0]:,}" if sizes[0] == sizes[1] else f"{sizes[0]:,} to {sizes[1]:,}"
+    how = (
+        f"exact among {int(table.n_items.max()):,} items"
+        if exact == 1
+        else f"among {among} of {int(table.n_items.max()):,} items"
+        + (f", {exact:.0%} of them exact" if exact else "")
+    )
+    return f"{len(table):,} ranks of {table.n_users:,} users, {how}"
+
+
+def _print(results: list[Estimate], level: float) -> None:
+    bounded = any(result.diagnostics.bounds for result in results)
+    heads = ["metric", "method", "value", "± se", f"{level:.0%} interval"]
+    rows = []
+    for result in results:
+        low, high = result.interval(level)
+        resampled = result.std_error == result.std_error
+        limits = result.diagnostics.bounds
+        rows.append(
+            [
+                result.metric,
+                result.method,
+                f"{result.value:.4f}",
+                f"{result.std_error:.4f}" if resampled else "",
+                f"{low:.4f} .. {high:.4f}" if resampled else "",
+                *([f"{limits[0]:.4f} .. {limits[1]:.4f}" if limits else ""] * bounded),
+            ]
+        )
+    print_table(heads + ["samples alone"] * bounded, rows, left=2)
+    notes: dict[str, list[str]] = {}
+    for result in results:
+        for note in result.diagnostics.notes:
+            if not note.startswith("from these samples alone"):  # the table says it
+                notes.setdefault(note, []).append(result.metric)
+    for note, metrics in notes.items():
+        about = "" if len(metrics) == len(results) else f"{', '.join(metrics)}: "
+        remark(f"note: {about}{in_our_words(note)}")

@@ -1,0 +1,196 @@
+"""Files that people name: is it there, and is it what the verb needs?"""
+
+from __future__ import annotations
+
+import difflib
+import zipfile
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from truerank.cli.columns import Columns
+from truerank.errors import FileFormatError, InvalidDataError, StorageError
+from truerank.files import readable_errors
+
+if TYPE_CHECKING:
+    from truerank.ranking import RankTable
+
+Kind = Literal["model", "ranks", "parquet", "arrays", "text", "other"]
+
+_WHAT = {
+    "model": "a model file",
+    "ranks": "a table of ranks",
+    "parquet": "a Parquet file without ranks of truerank",
+    "arrays": "a file of numpy arrays",
+    "text": "a text file",
+    "other": "a file of an unknown kind",
+}
+_INSTEAD = {
+    ("model", "ranks"): "rank it first: truerank rank --model {path}",
+    ("model", "data"): "name the data it was fitted on; the model itself goes to --model",
+    ("ranks", "data"): "ranks go to truerank estimate or truerank compare",
+    ("ranks", "model"): "it is ranked already: use truerank estimate {path}",
+    ("arrays", "data"): "put it into a folder of its own and name that by TRUERANK_DATA",
+}
+_READ_AS = {
+    "ranks": "ranks",
+    "data": "interactions (CSV or Parquet)",
+    "model": "a model of truerank fit",
+}
+
+
+def found(path: Path) -> Path:
+    """The file itself; if it is not there, a sentence with the files near by."""
+    with readable_errors(path):
+        if path.is_file():
+            return path
+        if path.is_dir():
+            inside = sorted(p.name for p in path.iterdir() if p.is_file())[:3]
+            raise StorageError(
+                f"{path} is a folder; name a file"
+                + (f", such as {path / inside[0]}" * bool(inside))
+            )
+        there = path.parent.is_dir()
+        names = sorted(p.name for p in path.parent.iterdir() if p.is_file()) if there else []
+    if not there:
+        raise StorageError(f"there is no folder {path.parent}; check the name")
+    near = difflib.get_close_matches(path.name, names, n=2, cutoff=0.5)
+    shown = " or ".join(str(path.parent / name) for name in near)
+    raise StorageError(
+        f"there is no file {path}; " + (f"did you mean {shown}?" if near else "check the name")
+    )
+
+
+def kind_of(path: Path) -> Kind:
+    """What a file is, by its content; its name may say anything."""
+    with readable_errors(path), path.open("rb") as file:
+        start = file.read(4096)
+    if start[:4] == b"PAR1":
+        return "ranks" if _is_rank_table(path) else "parquet"
+    if start[:2] == b"PK" and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            return "model" if "header.json" in archive.namelist() else "arrays"
+    try:
+        start[:-4].decode()  # the last character may be cut
+    except UnicodeDecodeError:
+        return "other"
+    return "other" if b"\0" in start else "text"
+
+
+def expect(path: Path, wanted: Literal["ranks", "data", "model"]) -> Kind:
+    """The kind of a file that is there; refuses one that belongs elsewhere."""
+    kind = kind_of(found(path))
+    instead = _INSTEAD.get((kind, wanted))
+    if instead is not None or (wanted == "model" and kind != "model"):
+        raise FileFormatError(
+            f"{path} is {_WHAT[kind]}, not {_READ_AS[wanted]}"
+            + (f"; {instead.format(path=path)}" if instead else "")
+        )
+    if path.suffix == ".parquet" and kind not in ("parquet", "ranks"):
+        raise FileFormatError(
+            f"{path} is {_WHAT[kind]}, not a Parquet file, whatever its name says; "
+            + ("call it .csv" if kind == "text" else "write or copy it again")
+        )
+    return kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankOptions:
+    """What is said about ranks made elsewhere; all usual for a table of ours.
+
+    Attributes:
+        n_items: Items in the catalogue.
+        n_sampled: Length of the lists, the target included.
+        rank_column: Column of ranks; None to find it by its name.
+        user_column: Likewise; there may be none.
+        item_column: Likewise.
+        replacement: Whether negatives were drawn with replacement.
+        zero_based: Whether the best rank is 0.
+        header: Whether a text file names its columns.
+    """
+
+    n_items: int | None = None
+    n_sampled: int | None = None
+    rank_column: str | None = None
+    user_column: str | None = None
+    item_column: str | None = None
+    replacement: bool = False
+    zero_based: bool = False
+    header: bool = True
+
+    def read(self, path: Path) -> RankTable:
+        """A table of ranks: ours, or somebody's CSV or Parquet with the two sizes."""
+        from truerank.ranking import RankTable
+
+        if expect(path, "ranks") == "ranks":
+            self._refuse_for(path)
+            return RankTable.from_parquet(path)
+        from truerank.ranking.foreign import read_table
+
+        names = _column_names(path, self.header)
+        missing = [
+            f"--{size.replace('_', '-')}"
+            for size in ("n_items", "n_sampled")
+            if getattr(self, size) is None and size not in names
+        ]
+        if missing:
+            raise InvalidDataError(
+                f"{path} holds ranks without their sizes; say {' and '.join(missing)}: how many "
+                "items there are, and among how many each was ranked, itself included"
+            )
+        columns = Columns(path, names)
+        if len(names) == 1 and self.rank_column is None:
+            rank = names[0]
+        else:
+            rank = columns.required("rank", self.rank_column)
+        return read_table(
+            path,
+            n_items=self.n_items,
+            n_sampled=self.n_sampled,
+            rank=rank,
+            user=columns.optional("user", self.user_column),
+            item=columns.optional("item", self.item_column),
+            replacement=self.replacement or None,
+            zero_based=self.zero_based or None,
+            header=None if self.header else False,
+        )
+
+    def _refuse_for(self, path: Path) -> None:
+        for option in fields(self):
+            if getattr(self, option.name) != option.default:
+                said = f"--{option.name.replace('_', '-')}"
+                said = "--no-header" if option.name == "header" else said
+                raise InvalidDataError(
+                    f"{path} is a table of truerank and says itself how it was made; leave out "
+                    f"{said}"
+                )
+
+
+def _column_names(path: Path, header: bool) -> list[str]:
+    """Names of the columns of a CSV or Parquet file, without reading all of it."""
+    import csv
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from truerank.data.delimited import DELIMITERS
+
+    if kind_of(path) == "parquet":
+        return list(pq.read_schema(path).names)
+    with readable_errors(path), pa.input_stream(str(path), compression="detect") as stream:
+        start = stream.read(1 << 16).decode("utf-8", errors="replace")
+    line = next(iter(start.splitlines()), "")
+    delimiter = max(DELIMITERS, key=line.count)
+    names = next(csv.reader([line], delimiter=delimiter[0]), [])
+    return names if header else [str(k) for k in range(len(names))]
+
+
+def _is_rank_table(path: Path) -> bool:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            return b"truerank.ranktable" in (file.schema_arrow.metadata or {})
+    except (pa.ArrowException, OSError):
+        return path.suffix == ".parquet"  # damaged: let the reader of ranks say so

@@ -1,0 +1,99 @@
+"""Models in words, ``"ease l2=500"``, and from files; and whether they fit the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truerank.cli.inputs import expect
+from truerank.cli.settings import parse_settings
+from truerank.errors import InvalidDataError
+
+if TYPE_CHECKING:
+    from truerank.cli.source import Source
+    from truerank.data import Interactions
+    from truerank.split import Split
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWords:
+    """A model that is not fitted yet.
+
+    Attributes:
+        kind: Its name.
+        settings: Parameters that were given.
+    """
+
+    kind: str
+    settings: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What to call it in tables and files.
+
+        >>> ModelWords("ease", {"l2": 500.0}).name
+        'ease-l2-500'
+        """
+        return "-".join((self.kind, *(f"{k}-{_short(v)}" for k, v in self.settings.items())))
+
+    def __str__(self) -> str:
+        from truerank.models.names import model_class, parameters_of
+
+        values = parameters_of(model_class(self.kind)) | self.settings
+        said = ", ".join(f"{name} = {_short(value)}" for name, value in values.items())
+        return f"{self.kind} ({said})" if said else self.kind
+
+    def fit(self, train: Interactions) -> Any:
+        """The fitted model; the model itself refuses what does not fit into memory."""
+        from truerank.models.names import model_class
+
+        return model_class(self.kind)(**self.settings).fit(train)
+
+
+def parse_model(text: str, more: list[str] | None = None) -> ModelWords:
+    """The model that the words describe; ``more`` are settings said elsewhere.
+
+    >>> parse_model("item-knn k=50", ["shrink=2"])
+    ModelWords(kind='item-knn', settings={'k': 50, 'shrink': 2.0})
+    """
+    from truerank.models.names import model_class, parameters_of
+
+    kind, *words = text.replace(",", " ").split() or [""]
+    known = parameters_of(model_class(kind))
+    return ModelWords(kind, parse_settings([*words, *(more or [])], known, kind))
+
+
+def is_model_file(text: str) -> bool:
+    """Whether a text names a file rather than a model."""
+    path = Path(text)
+    return path.is_file() or path.name != text or (bool(path.suffix) and "=" not in text)
+
+
+def read_model(path: Path) -> tuple[Any, dict[str, Any]]:
+    """A model of a file, and how it was made."""
+    from truerank.models.saving import load, read_header
+
+    expect(path, "model")
+    made_by: dict[str, Any] = read_header(path)["made_by"]
+    return load(path), made_by
+
+
+def check_fits(model: Any, path: Path, split: Split, source: Source) -> None:
+    """A model must have been fitted on the training part of this very split."""
+    fitted = model.trained_on.data
+    if fitted == split.train.fingerprint():
+        return
+    if split.rule["name"] != "published" and fitted == source.interactions.fingerprint():
+        raise InvalidDataError(
+            f"{path} was fitted on all of {source.data}, held-out items included, so its ranks "
+            f"would be too good; fit it with --split {source.split.split()[0]}"
+        )
+    raise InvalidDataError(
+        f"{path} was fitted on other data, or on another split, than {source.data} split by "
+        f"{source.split!r}; give both commands the same --data and --split"
+    )
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

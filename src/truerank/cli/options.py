@@ -1,0 +1,169 @@
+"""Options that several verbs share, what they complete to, and examples for their help."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+# ---------------------------------------------------------------- completions
+
+
+def data_names(incomplete: str) -> list[str]:
+    """Names of data sets."""
+    from truerank.data.catalogue import DATASETS
+
+    return [name for name in ("demo", *DATASETS) if name.startswith(incomplete)]
+
+
+def model_names(incomplete: str) -> list[str]:
+    """Names of models."""
+    from truerank.models.names import MODELS
+
+    return [name for name in MODELS if name.startswith(incomplete)]
+
+
+def method_names(incomplete: str) -> list[str]:
+    """Names of estimation methods."""
+    from truerank.estimators.methods import METHODS
+
+    return [name for name in METHODS if name.startswith(incomplete)]
+
+
+def metric_names(incomplete: str) -> list[str]:
+    """Metrics at the usual cutoff."""
+    from truerank.metrics.definitions import DEFINITIONS
+
+    names = [f"{n}@10" if d.cutoff == "required" else n for n, d in DEFINITIONS.items()]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def design_kinds(incomplete: str) -> list[str]:
+    """First words of designs."""
+    kinds = ("full", "sampled n=100", "adaptive", "reference", "users m=1000")
+    return [kind for kind in kinds if kind.startswith(incomplete)]
+
+
+def split_kinds(incomplete: str) -> list[str]:
+    """First words of splits."""
+    from truerank.cli.split_words import SPLITS
+
+    return [kind for kind in SPLITS if kind.startswith(incomplete)]
+
+
+# ---------------------------------------------------------------- options
+
+Data = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        metavar="NAME|FILE",
+        autocompletion=data_names,
+        show_default=False,
+        help="A data set by name (see: truerank data list), or a CSV or Parquet file of "
+        "interactions.",
+    ),
+]
+UserColumn = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column of user ids. Default: found by its name."),
+]
+ItemColumn = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column of item ids. Default: found by its name."),
+]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column of times. Default: found by its name, if any."),
+]
+WeightColumn = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column of weights for the model. Default: all count 1."),
+]
+Duplicates = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RULE",
+        help="What a repeated (user, item) pair means: error, first, last, sum or max. "
+        "Default: error, or the data set's own rule.",
+    ),
+]
+Header = Annotated[
+    bool, typer.Option("--header/--no-header", help="Whether a CSV names its columns.")
+]
+SplitWords = Annotated[
+    str | None,
+    typer.Option(
+        "--split",
+        metavar="WORDS",
+        autocompletion=split_kinds,
+        show_default=False,
+        help="What is held out: leave-one-out, leave-k-out k=2, ratio fraction=0.2, temporal, "
+        "strong n_users=1000, published or none; by=latest, seed=1 and so on may follow. "
+        "Default: leave-one-out.",
+    ),
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        "-m",
+        metavar="NAME@K",
+        autocompletion=metric_names,
+        show_default=False,
+        help="Such as ndcg@10; may be repeated, or several with commas. "
+        "Default: recall@10, ndcg@10.",
+    ),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=method_names,
+        help="How to estimate: auto, exact, naive, mle, mes, bv, ... (docs/methods).",
+    ),
+]
+Level = Annotated[float, typer.Option(metavar="PART", help="Confidence of the intervals.")]
+Seed = Annotated[int, typer.Option(min=0, metavar="WHOLE", help="Seed of the random draws.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+NItems = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="WHOLE", show_default=False,
+        help="For ranks made elsewhere: items in the catalogue.",
+    ),
+]  # fmt: skip
+NSampled = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="WHOLE", show_default=False,
+        help="For ranks made elsewhere: length of the lists, the target included (100 for "
+        "99 negatives).",
+    ),
+]  # fmt: skip
+RankColumn = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column of ranks, from 1. Default: found by its name."),
+]
+ZeroBased = Annotated[bool, typer.Option("--zero-based", help="Ranks start at 0, not at 1.")]
+Replacement = Annotated[
+    bool, typer.Option("--replacement", help="Negatives were drawn with replacement.")
+]
+
+USUAL_METRICS = ("recall@10", "ndcg@10")
+
+
+def split_commas(given: list[str] | None, usual: tuple[str, ...] = USUAL_METRICS) -> list[str]:
+    """Values that were repeated, or written with commas.
+
+    >>> split_commas(["recall@10,ndcg@10", "mrr"])
+    ['recall@10', 'ndcg@10', 'mrr']
+    """
+    words = [word.strip() for text in given or () for word in text.split(",")]
+    return [word for word in words if word] or list(usual)
+
+
+def examples(*lines: str) -> str:
+    """The end of a help text: one example a line."""
+    return "\n\n".join(("[bold]Examples[/bold]", *lines))

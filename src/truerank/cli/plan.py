@@ -1,0 +1,116 @@
+"""``truerank plan``: how much to score for the certainty that is wanted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from truerank.cli import options
+from truerank.cli.config import Config
+from truerank.cli.mistakes import check_level
+from truerank.cli.output import print_json, print_text
+from truerank.errors import InvalidArgumentError
+
+EXAMPLES = (
+    "truerank plan --n-items 10000000 --n-users 1000000 --expected 0.1 --rel-error 0.02",
+    "truerank plan --pilot ranks/ease.parquet --metric ndcg@10 --detect 0.005",
+)
+
+
+def plan(
+    n_items: Annotated[
+        int | None,
+        typer.Option(min=2, metavar="WHOLE", help="Items in the catalogue. Default: the pilot's."),
+    ] = None,
+    n_users: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="WHOLE", help="Users there are. Default: the pilot's."),
+    ] = None,
+    metric: Annotated[
+        str,
+        typer.Option(
+            "--metric",
+            "-m",
+            metavar="NAME@K",
+            autocompletion=options.metric_names,
+            help="The metric wanted.",
+        ),
+    ] = "recall@10",
+    expected: Annotated[
+        float | None,
+        typer.Option(metavar="VALUE", help="What the metric may be, roughly: 0.1."),
+    ] = None,
+    pilot: Annotated[
+        Path | None,
+        typer.Option(metavar="RANKS", help="A small table of ranks instead of a guess."),
+    ] = None,
+    rel_error: Annotated[
+        float | None,
+        typer.Option(metavar="PART", help="Error wanted, as a part of the value: 0.02."),
+    ] = None,
+    abs_error: Annotated[
+        float | None, typer.Option(metavar="VALUE", help="Error wanted, absolute: 0.002.")
+    ] = None,
+    detect: Annotated[
+        float | None,
+        typer.Option(metavar="VALUE", help="Difference of two models that must be seen: 0.005."),
+    ] = None,
+    correlation: Annotated[
+        float,
+        typer.Option(
+            metavar="VALUE", help="For --detect: how alike the two models' values are over users."
+        ),
+    ] = 0.5,
+    power: Annotated[
+        float, typer.Option(metavar="PART", help="For --detect: the chance to see it.")
+    ] = 0.8,
+    level: options.Level = 0.95,
+    pairs_per_second: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="How fast the model scores, if it was measured."),
+    ] = None,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
+    config: Config = None,  # noqa: ARG001  # read by the parser
+) -> None:
+    """Compare designs by their error and their cost before anything is scored."""
+    from truerank.cli.inputs import expect
+    from truerank.metrics import as_metric
+
+    check_level(level)
+    wanted = str(as_metric(metric))
+    given = [name for name, value in (("--rel-error", rel_error), ("--abs-error", abs_error),
+                                      ("--detect", detect)) if value is not None]  # fmt: skip
+    if len(given) != 1:
+        raise InvalidArgumentError(
+            "the goal", " and ".join(given) or None, "one of --rel-error, --abs-error and --detect"
+        )
+    table = None
+    if pilot is not None:
+        from truerank.ranking import RankTable
+
+        if expect(pilot, "ranks") != "ranks":
+            raise InvalidArgumentError("--pilot", str(pilot), "a table of truerank rank")
+        table = RankTable.from_parquet(pilot)
+        n_items = n_items or int(table.n_items.max())
+        n_users = n_users or table.header.n_population or table.n_users
+    elif expected is None:
+        raise InvalidArgumentError(
+            "--expected", None, "given where there is no --pilot", "a rough value: --expected 0.1"
+        )
+    for name, value in (("--n-items", n_items), ("--n-users", n_users)):
+        if value is None:
+            raise InvalidArgumentError(name, None, "given where there is no --pilot")
+    from truerank.comparison.planning import plan as make_plan
+
+    made = make_plan(
+        n_items or 0, n_users or 0, wanted, expected=expected, pilot=table,
+        rel_error=rel_error, abs_error=abs_error, detect=detect, correlation=correlation,
+        power=power, level=level, pairs_per_second=pairs_per_second, seed=seed,
+    )  # fmt: skip
+    if as_json:
+        print_json(made.to_dict())
+    else:
+        print_text(str(made))

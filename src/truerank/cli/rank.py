@@ -1,0 +1,238 @@
+"""``truerank rank``: ranks of held-out items, in a table on disk."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truerank.cli import options
+from truerank.cli.config import Config
+from truerank.cli.mistakes import suggestion
+from truerank.cli.output import new_file, print_json, print_table, ready, remark, working
+from truerank.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from truerank.cli.source import Source
+    from truerank.ranking import RankTable
+    from truerank.ranking.designs import Design
+    from truerank.split import Split
+
+EXAMPLES = (
+    "truerank rank --model ml-1m-ease.model --design adaptive",
+    "truerank rank --data ml-1m --model ease --model 'item-knn k=50' --design 'sampled n=100'",
+    "truerank rank --model knn.model --design 'users m=1000' --out exact.parquet",
+)
+DESIGNS = ("full", "sampled", "adaptive", "reference", "users")
+
+
+def rank(
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            metavar="FILE|NAME",
+            autocompletion=options.model_names,
+            show_default=False,
+            help="A model file, or a model to fit now: ease, 'item-knn k=50'. May be repeated.",
+        ),
+    ] = None,
+    data: options.Data = None,
+    split: options.SplitWords = None,
+    design: Annotated[
+        str,
+        typer.Option(
+            metavar="WORDS",
+            autocompletion=options.design_kinds,
+            help="Whom to rank against: full, 'sampled n=100', adaptive, 'adaptive n0=100 "
+            "n_max=3200', reference; 'users m=1000 adaptive' ranks only so many users.",
+        ),
+    ] = "full",
+    seed: options.Seed = 0,
+    candidates: Annotated[
+        str, typer.Option(metavar="RULE", help="Items 'unseen' by the user in training, or 'all'.")
+    ] = "unseen",
+    ties: Annotated[
+        str, typer.Option(metavar="RULE", help="half, random, optimistic or pessimistic.")
+    ] = "half",
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="WHOLE", show_default=False, help="Threads. Default: all cores."
+        ),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE|FOLDER",
+            help="A file that ends in .parquet for one model, or a folder: FOLDER/MODEL.parquet.",
+        ),
+    ] = Path("ranks"),
+    user_column: options.UserColumn = None,
+    item_column: options.ItemColumn = None,
+    time_column: options.TimeColumn = None,
+    weight_column: options.WeightColumn = None,
+    duplicates: options.Duplicates = None,
+    header: options.Header = True,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
+    config: Config = None,  # noqa: ARG001  # read by the parser
+) -> None:
+    """Rank the held-out items of a split, against everything or a sample.
+
+    A model file knows the data and the split it was made with; models by name are fitted now.
+    """
+    from truerank.cli.inputs import found
+    from truerank.cli.model_words import check_fits, is_model_file, parse_model, read_model
+
+    chosen = parse_design_words(design)
+    rules = _checked_rules(candidates, ties)
+    if not model:
+        raise InvalidArgumentError("--model", None, "a model file or name", "such as --model ease")
+    files = [Path(text) for text in model if is_model_file(text)]
+    words = [parse_model(text) for text in model if not is_model_file(text)]
+    for file in files:
+        found(file)
+    targets = _targets([*(file.stem for file in files), *(w.name for w in words)], out, force)
+    with working("reading models"):
+        loaded = [(file, *read_model(file)) for file in files]
+    typed = {
+        "user_column": user_column, "item_column": item_column, "time_column": time_column,
+        "weight_column": weight_column, "duplicates": duplicates,
+        "header": None if header else False,
+    }  # fmt: skip
+    source = _source([made_by for _, _, made_by in loaded], data, split, typed)
+    made = source.made_split
+    for file, fitted, _ in loaded:
+        check_fits(fitted, file, made, source)
+    models: list[Any] = [*(fitted for _, fitted, _ in loaded), *words]
+    rows = []
+    for (name, path), one in zip(targets.items(), models, strict=True):
+        table, seconds = _ranked(one, made, chosen, seed=seed, workers=workers, **rules)
+        table = replace(table, header=replace(table.header, model=name))
+        table.to_parquet(ready(path), force=force)
+        rows.append(_row(name, table, seconds, path))
+    _print(rows, source, design, as_json=as_json)
+
+
+def _ranked(
+    model: Any, split: Split, design: Design, *, seed: int, workers: int | None, **rules: Any
+) -> tuple[RankTable, float]:
+    """The table of one model, fitted if it is not yet, and the seconds that ranking took."""
+    from truerank import rank as rank_table
+    from truerank.cli.model_words import ModelWords
+    from truerank.execution import Threads
+
+    if isinstance(model, ModelWords):
+        model = model.fit(split.train)
+    executor = None if workers is None else Threads(workers)
+    start = time.perf_counter()
+    table = rank_table(model, split, design, seed=seed, executor=executor, **rules)
+    return table, time.perf_counter() - start
+
+
+def _row(name: str, table: RankTable, seconds: float, path: Path) -> dict[str, Any]:
+    return {
+        "model": name,
+        "n_rows": len(table),
+        "n_users": table.n_users,
+        "n_items": int(table.n_items.max()),
+        "exact": float(table.is_exact.mean()),
+        "scored_per_row": float(table.n_scored.mean()),
+        "seconds": round(seconds, 3),
+        "file": str(path),
+    }
+
+
+def parse_design_words(text: str) -> Design:
+    """A design in words, or a sentence with the nearest kind.
+
+    >>> parse_design_words("users m=1000 sampled n=100")
+    Users(m=1000, inner=Sampled(n=100, replacement=False))
+    """
+    from truerank.experiments.design_words import parse_design
+
+    first = next(iter(text.split()), "")
+    if first not in DESIGNS:
+        hint = suggestion(first, DESIGNS).lstrip("; ")
+        raise InvalidArgumentError("design", text, f"one of {', '.join(DESIGNS)}", hint)
+    return parse_design(text)
+
+
+def _checked_rules(candidates: str, ties: str) -> dict[str, Any]:
+    """Before anything is read, so that a mistake costs no time."""
+    from truerank.ranking.ties import TIE_RULES
+
+    for name, given, known in (
+        ("candidates", candidates, ("unseen", "all")),
+        ("ties", ties, TIE_RULES),
+    ):
+        if given not in known:
+            hint = suggestion(given, known).lstrip("; ")
+            raise InvalidArgumentError(name, given, f"one of {', '.join(known)}", hint)
+    return {"candidates": candidates, "ties": ties}
+
+
+def _targets(names: list[str], out: Path, force: bool) -> dict[str, Path]:
+    """The file of each model, which may be written."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidArgumentError(
+            "--model", twice, "named once", "two models of one name would share a file"
+        )
+    if out.suffix == ".parquet":
+        if len(names) > 1:
+            raise InvalidArgumentError(
+                "--out", str(out), f"a folder for {len(names)} models", f"such as {out.stem}"
+            )
+        return {names[0]: new_file(out, force=force)}
+    return {name: new_file(out / f"{name}.parquet", force=force) for name in names}
+
+
+def _source(
+    made_by: list[dict[str, Any]], data: str | None, split: str | None, columns: dict[str, Any]
+) -> Source:
+    """What was typed; where nothing was, what the first model file was made with."""
+    from truerank.cli.source import Source, source_of
+
+    typed = {name: value for name, value in columns.items() if value is not None}
+    for told in made_by:
+        if "data" in told and (data is None or data == told["data"]):
+            known = Source.of(told).but(split=split, **typed)
+            if known.split != "none" or split is not None:
+                return known
+            raise InvalidArgumentError(
+                "--split", "none", "one that holds something out",
+                "this model was fitted on everything: fit it again with --split leave-one-out",
+            )  # fmt: skip
+    return source_of(data, split, **typed)
+
+
+def _print(rows: list[dict[str, Any]], source: Source, design: str, *, as_json: bool) -> None:
+    if as_json:
+        about = {"data": source.data, "split": source.split, "design": design}
+        print_json({**about, "tables": rows})
+        return
+    print_table(
+        ("file", "rows", "users", "items", "exact", "scored/row", "seconds"),
+        [
+            (
+                row["file"],
+                f"{row['n_rows']:,}",
+                f"{row['n_users']:,}",
+                f"{row['n_items']:,}",
+                f"{row['exact']:.0%}",
+                f"{row['scored_per_row']:,.0f}",
+                f"{row['seconds']:.1f}",
+            )
+            for row in rows
+        ],
+    )
+    files = " ".join(row["file"] for row in rows)
+    remark(f"{source.data}, {source.split}, ranked by the design {design!r}")
+    if source.columns:
+        remark(f"columns: {source.columns}")
+    remark(f"next: truerank {'estimate' if len(rows) == 1 else 'compare'} {files}")

@@ -1,0 +1,89 @@
+"""What a fitted model keeps: its parameters, its arrays, and what it was fitted on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+from numpy.typing import NDArray
+from scipy import sparse
+
+from truerank.data.interactions import Interactions
+from truerank.errors import InvalidArgumentError
+
+State = dict[str, NDArray[Any] | sparse.csr_array]
+"""The arrays of a fitted model by name, dense or in compressed sparse rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TrainedOn:
+    """What must be known of the training data to use a model later.
+
+    Attributes:
+        user_ids: External id of each user index.
+        item_ids: External id of each item index.
+        data: Fingerprint of the training data.
+    """
+
+    user_ids: NDArray[Any]
+    item_ids: NDArray[Any]
+    data: str
+
+    @classmethod
+    def of(cls, interactions: Interactions) -> Self:
+        """Remember the vocabularies, which are shared, and the fingerprint."""
+        return cls(
+            user_ids=interactions.user_ids,
+            item_ids=interactions.item_ids,
+            data=interactions.fingerprint(),
+        )
+
+
+class KeptModel:
+    """A model that can be written to a file and read back, without pickle.
+
+    A dataclass that derives from this says what belongs in the file by its fields: those of
+    ``__init__`` are parameters (plain values), those with ``init=False`` are arrays that ``fit``
+    sets. ``fit`` also calls :meth:`remember`. A model that keeps something else overrides
+    :meth:`state` and :meth:`from_state`.
+    """
+
+    __slots__ = ("trained_on",)
+    trained_on: TrainedOn
+
+    def remember(self, interactions: Interactions) -> None:
+        """Note what the model is fitted on; every ``fit`` calls this."""
+        self.trained_on = TrainedOn.of(interactions)
+
+    def parameters(self) -> dict[str, Any]:
+        """What the model was made with, as plain values."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.init}  # type: ignore[arg-type]
+
+    def state(self) -> State:
+        """What ``fit`` has found, by name."""
+        try:
+            return {f.name: getattr(self, f.name) for f in fields(self) if not f.init}  # type: ignore[arg-type]
+        except AttributeError:
+            raise InvalidArgumentError(
+                "model", f"an unfitted {type(self).__name__}", "fitted", "call fit(train) first"
+            ) from None
+
+    @classmethod
+    def from_state(cls, parameters: dict[str, Any], state: State) -> Self:
+        """The model back from its parameters and arrays."""
+        model = cls(**parameters)
+        for name, array in state.items():
+            setattr(model, name, array)
+        return model
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the fitted model to one file; :func:`truerank.models.load` reads it.
+
+        Args:
+            path: The file to write.
+            force: Replace a file that exists.
+        """
+        from truerank.models.saving import save
+
+        save(self, path, force=force)

@@ -1,0 +1,51 @@
+"""Every model in one table: what it is called in words, and where its class is."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import fields
+from importlib import import_module
+from typing import Any
+
+from truerank.errors import InvalidArgumentError
+
+MODELS: dict[str, str] = {
+    "popularity": "truerank.models.popularity:Popularity",
+    "item-knn": "truerank.models.item_knn:ItemKNN",
+    "ease": "truerank.models.ease:EASE",
+}
+"""Model files hold the name of a class, and only classes of this table are ever made of one."""
+
+
+def model_class(name: str) -> type[Any]:
+    """The class of this name, loaded now; or a sentence with the nearest name.
+
+    >>> model_class("item-knn").__name__
+    'ItemKNN'
+    """
+    if name not in MODELS:
+        near = difflib.get_close_matches(name.lower(), MODELS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else ""
+        raise InvalidArgumentError("model", name, f"one of {', '.join(MODELS)}", hint)
+    module, _, class_name = MODELS[name].partition(":")
+    kind: type[Any] = getattr(import_module(module), class_name)
+    return kind
+
+
+def parameters_of(kind: type[Any]) -> dict[str, Any]:
+    """Parameters of a model class and their usual values.
+
+    >>> parameters_of(model_class("ease"))["l2"]
+    500.0
+    """
+    return {f.name: f.default for f in fields(kind) if f.init}
+
+
+def name_of(class_name: str) -> str | None:
+    """The name of a class in the table; None if it is not there.
+
+    >>> name_of("EASE"), name_of("Virus")
+    ('ease', None)
+    """
+    known = {place.partition(":")[2]: name for name, place in MODELS.items()}
+    return known.get(class_name)

@@ -1,0 +1,214 @@
+"""Model files: one zip with a JSON header and plain numpy arrays, no pickle.
+
+========================  ======================================================================
+member                    what it holds
+========================  ======================================================================
+``header.json``           format, class, parameters, truerank's version, fingerprint of the
+                          training data, which arrays there are, and how it was made
+``user_ids.npy``          external id of each user index: integers or strings
+``item_ids.npy``          external id of each item index
+``<name>.npy``            a dense array of the model
+``<name>.data.npy``,      a sparse one, in compressed rows, with its shape in the header
+``.indices``, ``.indptr``
+========================  ======================================================================
+
+Equal models give equal bytes. ``numpy.load(path, allow_pickle=False)`` opens the arrays as well.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from truerank.errors import FileFormatError, InvalidArgumentError, TruerankError
+from truerank.files import readable_errors, written_whole
+from truerank.models.kept import KeptModel, State, TrainedOn
+from truerank.models.names import model_class, name_of
+from truerank.version import __version__
+
+FORMAT = 1
+"""Version of the file format; a reader refuses files of a later one."""
+
+KIND = "truerank model"
+_HEADER = "header.json"
+_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # of zip: the hour of writing is no part of a model
+_SPARSE_PARTS = ("data", "indices", "indptr")
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, LookupError, TypeError, ValueError,
+           AttributeError, NotImplementedError, struct.error)  # fmt: skip
+
+
+def save(
+    model: KeptModel,
+    path: str | Path,
+    *,
+    force: bool = False,
+    made_by: dict[str, Any] | None = None,
+) -> None:
+    """Write a fitted model to one file, whole or not at all.
+
+    Args:
+        model: A fitted model of :data:`truerank.models.names.MODELS`.
+        path: The file to write.
+        force: Replace a file that exists.
+        made_by: How it was made, as plain values; :func:`read_header` gives it back.
+    """
+    if not isinstance(model, KeptModel) or name_of(type(model).__name__) is None:
+        raise InvalidArgumentError("model", type(model).__name__, "a model of truerank.models")
+    state = model.state()
+    if not hasattr(model, "trained_on"):
+        raise InvalidArgumentError(
+            "model", f"a {type(model).__name__} made by fold_in", "one made by fit",
+            "save the model that was folded in",
+        )  # fmt: skip
+    known = model.trained_on
+    header = {
+        "kind": KIND,
+        "format": FORMAT,
+        "class": type(model).__name__,
+        "parameters": {name: _plain(value) for name, value in model.parameters().items()},
+        "version": __version__,
+        "data": known.data,
+        "arrays": {
+            name: {"sparse": sparse.issparse(array), "shape": [int(n) for n in array.shape]}
+            for name, array in state.items()
+        },
+        "made_by": made_by or {},
+    }
+    with written_whole(path, force=force) as temporary, zipfile.ZipFile(temporary, "w") as file:
+        text = json.dumps(header, indent=1, sort_keys=True, ensure_ascii=False)
+        file.writestr(zipfile.ZipInfo(_HEADER, _FIRST_DAY), text)
+        for name, array in _flat({"user_ids": known.user_ids, "item_ids": known.item_ids, **state}):
+            with file.open(
+                zipfile.ZipInfo(f"{name}.npy", _FIRST_DAY), "w", force_zip64=True
+            ) as out:
+                np.lib.format.write_array(out, np.ascontiguousarray(array), allow_pickle=False)
+
+
+def load(path: str | Path) -> Any:
+    """The fitted model in a file that :func:`save` wrote."""
+    file = Path(path)
+    with _reading(file) as archive:
+        header = _header(file, archive)
+        kind = model_class(_known_name(file, header))
+        arrays = {
+            name: _sparse_array(archive, name, entry["shape"])
+            if entry["sparse"]
+            else _array(archive, name)
+            for name, entry in header["arrays"].items()
+        }
+        model = kind.from_state(header["parameters"], arrays)
+        model.trained_on = TrainedOn(
+            user_ids=_array(archive, "user_ids"),
+            item_ids=_array(archive, "item_ids"),
+            data=header["data"],
+        )
+        if model.n_items != len(model.trained_on.item_ids):
+            raise ValueError("the items of the arrays and of the vocabulary differ in number")
+    return model
+
+
+def read_header(path: str | Path) -> dict[str, Any]:
+    """The header alone: class, parameters, version, fingerprint and how the model was made."""
+    file = Path(path)
+    with _reading(file) as archive:
+        return _header(file, archive)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[zipfile.ZipFile]:
+    """An open zip; what is wrong with it is said in one sentence."""
+    with readable_errors(path):
+        start = path.open("rb")
+    with start:
+        if start.read(2) != b"PK":
+            raise _foreign(path)
+        try:
+            with zipfile.ZipFile(start) as archive:
+                yield archive
+        except TruerankError:
+            raise
+        except (*_BROKEN, OSError) as error:
+            raise FileFormatError(
+                f"{path} is damaged or was cut short; copy it again, or fit and save the model "
+                "again"
+            ) from error
+
+
+def _header(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
+    if _HEADER not in archive.namelist():
+        raise _foreign(path)
+    header = json.loads(archive.read(_HEADER))
+    if not isinstance(header, dict) or header.get("kind") != KIND:
+        raise _foreign(path)
+    if not isinstance(header["format"], int) or header["format"] > FORMAT:
+        raise FileFormatError(
+            f"{path} has format {header['format']}, newer than the {FORMAT} known here; "
+            "upgrade truerank"
+        )
+    return header
+
+
+def _known_name(path: Path, header: dict[str, Any]) -> str:
+    name = name_of(str(header["class"]))
+    if name is None:
+        raise FileFormatError(
+            f"{path} holds a model of the class {header['class']!r}, which this truerank "
+            f"({__version__}) does not have; it was written by truerank {header['version']}: "
+            "use that version, or fit the model again"
+        )
+    return name
+
+
+def _flat(state: State) -> list[tuple[str, NDArray[Any]]]:
+    """Arrays by the name of their file; a sparse one is three."""
+    flat: list[tuple[str, NDArray[Any]]] = []
+    for name, array in state.items():
+        if sparse.issparse(array):
+            rows: Any = sparse.csr_array(array)
+            flat += [(f"{name}.{part}", getattr(rows, part)) for part in _SPARSE_PARTS]
+        else:
+            flat.append((name, np.asarray(array)))
+    return flat
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    member = archive.getinfo(f"{name}.npy")
+    with archive.open(member) as file:
+        # A damaged shape must not ask for memory: the size of the member is known.
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError("an array of another format")
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        if dtype.hasobject:
+            raise ValueError("an array of Python objects")
+        if file.tell() + math.prod(shape) * dtype.itemsize != member.file_size:
+            raise ValueError("an array that is longer or shorter than it says")
+        file.seek(0)
+        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    return array
+
+
+def _sparse_array(archive: zipfile.ZipFile, name: str, shape: list[int]) -> sparse.csr_array:
+    parts = tuple(_array(archive, f"{name}.{part}") for part in _SPARSE_PARTS)
+    n_rows, n_columns = shape
+    return sparse.csr_array(parts, shape=(n_rows, n_columns))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _foreign(path: Path) -> FileFormatError:
+    return FileFormatError(
+        f"{path} is not a model file of truerank; make one with model.save(path) or truerank fit"
+    )

@@ -1,0 +1,142 @@
+"""Published negatives with their scores, as NCF and its followers have them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.ranking.api import rank_pairs
+from truerank.ranking.columns import as_whole
+from truerank.ranking.designs import Given
+from truerank.ranking.foreign.placing import Int, ListTieRule, ranks_of
+from truerank.ranking.foreign.spaced import NCF, field_count, read_spaced
+from truerank.ranking.header import Header
+from truerank.ranking.table import RankTable
+from truerank.version import __version__
+
+Negatives = tuple[ArrayLike, ArrayLike, ArrayLike]
+"""Users, held-out items, and a matrix of negatives with a row for each."""
+
+
+def read_ncf_negatives(
+    negatives: str | Path | Negatives,
+    scores: Any,
+    *,
+    n_items: ArrayLike | None = None,
+    ties: ListTieRule = "half",
+    replacement: bool = False,
+    model: str | None = None,
+) -> RankTable:
+    """Ranks of held-out items among the negatives they were published with.
+
+    A negative that is the target itself (NCF's files have some) ties with it, so the tie rule
+    decides; ``ties="pessimistic"`` counts it against the target, as NCF's evaluation does.
+
+    Memory: 8 bytes per negative, and as much for scores; a million lines of 99 take seconds.
+
+    Args:
+        negatives: A file of lines ``(user,item)<tab>negative<tab>negative...``, or the arrays
+            (users, items, negatives) themselves.
+        scores: The model's scores, a row per line, the target's first, then those of the
+            negatives in their order; or a Scorer, to which users and items are indices.
+        n_items: Size of the catalogue, or the candidates of each line, target included: where
+            training items were never drawn, they do not count. The scorer's, if it is one.
+        ties: The rank among equal scores, see :mod:`truerank.ranking.ties`.
+        replacement: The negatives were drawn with replacement.
+        model: What to call the model in tables.
+
+    >>> table = read_ncf_negatives(
+    ...     ([0, 1], [4, 2], [[1, 3], [0, 4]]), [[0.5, 0.9, 0.1], [0.7, 0.2, 0.3]], n_items=900
+    ... )
+    >>> table.rank.tolist(), table.n_sampled.tolist()
+    ([2, 1], [3, 3])
+    """
+    users, items, drawn = _read(negatives)
+    if callable(getattr(scores, "score_pairs", None)):
+        table = rank_pairs(scores, users, items, Given(drawn), ties=ties, progress=False)
+        counted = table.n_items if n_items is None else as_whole("n_items", n_items)
+        header = replace(
+            table.header, replacement=replacement, model=model or table.header.model
+        )  # fmt: skip
+    else:
+        if n_items is None:
+            raise InvalidArgumentError(
+                "n_items", None, "given: scores of a few items do not tell how many there are"
+            )
+        table = _from_scores(users, items, np.asarray(scores), drawn.shape[1], n_items, ties)
+        counted = table.n_items
+        header = replace(table.header, replacement=replacement, model=model)
+    return RankTable.from_arrays(
+        rank=table.rank,
+        n_sampled=table.n_sampled,
+        n_items=counted,
+        user=table.user,
+        item=table.item,
+        header=header,
+    )
+
+
+def _from_scores(
+    users: Int, items: Int, scores: NDArray[Any], n: int, n_items: ArrayLike, ties: ListTieRule
+) -> RankTable:
+    if scores.shape != (len(users), 1 + n):
+        raise InvalidArgumentError(
+            "scores", f"shape {scores.shape}", f"of shape ({len(users)}, {1 + n})",
+            f"a row per line: the target's score first, then those of its {n} negatives",
+        )  # fmt: skip
+    if scores.dtype.kind not in "fiub":
+        raise InvalidArgumentError("scores", f"values of type {scores.dtype}", "real numbers")
+    bad = np.isnan(scores).any(axis=1)
+    if bad.any():
+        raise InvalidDataError(
+            f"{int(bad.sum()):,} of {len(bad):,} rows of scores hold NaN, the first is row "
+            f"{int(np.argmax(bad))} (user {users[np.argmax(bad)]}), and NaN has no rank; check the "
+            "model, or replace NaN by -inf to rank such items last"
+        )
+    own, rivals = scores[:, :1], scores[:, 1:]
+    rank = ranks_of((rivals > own).sum(axis=1), (rivals == own).sum(axis=1), ties)
+    design = {"kind": "foreign", "source": "ncf-negatives"}
+    return RankTable.from_arrays(
+        rank=rank,
+        n_sampled=1 + n,
+        n_items=n_items,
+        user=users,
+        item=items,
+        header=Header(design=design, ties=ties, candidates="given", version=__version__),
+    )
+
+
+def _read(negatives: str | Path | Negatives) -> tuple[Int, Int, Int]:
+    if isinstance(negatives, str | Path):
+        return _read_file(Path(negatives))
+    if len(negatives) != 3:
+        raise InvalidArgumentError(
+            "negatives", f"{len(negatives)} parts", "a path, or users, items and negatives"
+        )
+    users, items, drawn = (as_whole("negatives", part) for part in negatives)
+    if users.ndim != 1 or users.shape != items.shape or drawn.shape[:1] != users.shape:
+        raise InvalidArgumentError(
+            "negatives", f"shapes {users.shape}, {items.shape} and {drawn.shape}",
+            "users, items and a matrix of negatives with a row for each",
+        )  # fmt: skip
+    return users, items, drawn
+
+
+def _read_file(path: Path) -> tuple[Int, Int, Int]:
+    import pyarrow as pa
+
+    what = "NCF negatives"
+    n = field_count(path, NCF, what)
+    if n < 3:
+        raise InvalidDataError(
+            f"{path} has {n} numbers in its first line; lines are '(user,item)', then negatives"
+        )
+    names = [str(k) for k in range(n)]
+    table = read_spaced(path, names, dict.fromkeys(names, pa.int64()), blanks=NCF, what=what)
+    columns = [cast(Int, column.to_numpy()) for column in table.columns]
+    return columns[0], columns[1], np.stack(columns[2:], axis=1)

@@ -1,0 +1,103 @@
+"""Published negatives with scores: by hand, as the Given design has it, and every sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
+from truerank.ranking import FactorScorer, Given, rank_pairs
+from truerank.ranking.foreign import read_ncf_negatives
+
+RNG = np.random.default_rng(4)
+USERS, ITEMS = np.arange(30), RNG.integers(0, 200, 30)
+NEGATIVES = RNG.integers(0, 200, (30, 15))
+NEGATIVES[::6, 2] = ITEMS[::6]  # the target itself among them, as in NCF's files
+X, Y = RNG.integers(-2, 3, (30, 3)).astype(float), RNG.integers(-2, 3, (200, 3)).astype(float)
+COLUMNS = np.column_stack([ITEMS, NEGATIVES])
+SCORES = np.einsum("ud,und->un", X, Y[COLUMNS])
+
+
+def write(path: Path) -> Path:
+    lines = [
+        "\t".join([f"({user},{item})", *map(str, row)])
+        for user, item, row in zip(USERS, ITEMS, NEGATIVES, strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("ties", ["half", "optimistic", "pessimistic"])
+def test_scores_scorer_file_and_arrays_agree_with_the_given_design(
+    ties: Any, tmp_path: Path
+) -> None:
+    scorer = FactorScorer(X, Y)
+    expected = rank_pairs(scorer, USERS, ITEMS, Given(NEGATIVES), ties=ties, progress=False)
+    path = write(tmp_path / "test.negative")
+    for negatives in (path, (USERS, ITEMS, NEGATIVES)):
+        for given in (SCORES, scorer):
+            table = read_ncf_negatives(negatives, given, n_items=200, ties=ties)
+            assert np.array_equal(table.rank, expected.rank)
+            assert table.n_sampled.tolist() == [16] * 30
+            assert table.n_items.tolist() == [200] * 30
+            assert np.array_equal(table.user, USERS)
+            assert np.array_equal(table.item, ITEMS)
+            assert (table.header.ties, table.header.candidates) == (ties, "given")
+
+
+def test_origin_and_candidates_of_each_line() -> None:
+    unseen = np.arange(150, 180)
+    by_scores = read_ncf_negatives((USERS, ITEMS, NEGATIVES), SCORES, n_items=unseen, model="GMF")
+    assert np.array_equal(by_scores.n_items, unseen)
+    assert by_scores.header.design == {"kind": "foreign", "source": "ncf-negatives"}
+    assert by_scores.header.model == "GMF"
+    by_scorer = read_ncf_negatives(
+        (USERS, ITEMS, NEGATIVES), FactorScorer(X, Y), n_items=unseen, replacement=True
+    )
+    assert np.array_equal(by_scorer.n_items, unseen)
+    assert by_scorer.header.design["kind"] == "given"
+    assert by_scorer.header.replacement
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "sentence"),
+    [
+        pytest.param({}, {"n_items": None}, "n_items must be given: scores of a few items",
+                     id="no-n-items"),
+        pytest.param({"scores": SCORES[:, 1:]}, {}, r"scores must be of shape \(30, 16\), got "
+                     r"'shape \(30, 15\)'; a row per line: the target's score first", id="no-target"
+                     ),
+        pytest.param({"scores": np.where(np.eye(30, 16), np.nan, SCORES)}, {}, "16 of 30 rows of "
+                     "scores hold NaN, the first is row 0 .user 0.", id="nan"),
+        pytest.param({"scores": SCORES.astype(str)}, {}, "real numbers", id="words"),
+        pytest.param({"negatives": (USERS, ITEMS)}, {}, "a path, or users, items and negatives",
+                     id="two-arrays"),
+        pytest.param({"negatives": (USERS, ITEMS[:3], NEGATIVES)}, {}, "a row for each",
+                     id="short-items"),
+        pytest.param({}, {"n_items": 9}, "n_sampled 16 is larger than n_items 9", id="small-n"),
+        pytest.param({}, {"ties": "random"}, "ties must be one of", id="random-ties"),
+    ],
+)  # fmt: skip
+def test_sentences(change: dict[str, Any], options: dict[str, Any], sentence: str) -> None:
+    given = {"negatives": (USERS, ITEMS, NEGATIVES), "scores": SCORES} | change
+    with pytest.raises((InvalidArgumentError, InvalidDataError), match=sentence):
+        read_ncf_negatives(**given, **{"n_items": 200, **options})
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        pytest.param("", "is empty", id="empty"),
+        pytest.param("(0,1)\n", "has 2 numbers in its first line", id="no-negatives"),
+        pytest.param("(0,1)\t2\t3\n(1,1)\t2\n", "damaged or not a NCF negatives file", id="ragged"),
+        pytest.param("(0,1)\t2\tx\n", "damaged or not a NCF negatives file", id="words"),
+    ],
+)
+def test_sentences_about_files(text: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "negatives"
+    path.write_text(text)
+    with pytest.raises((FileFormatError, InvalidDataError), match=sentence):
+        read_ncf_negatives(path, SCORES, n_items=200)

@@ -45,6 +45,7 @@ def demo(
         print_table(heads, rows)
     remark("full: every item ranked for every user, the truth. naive: the sampled ranks taken")
     remark("as they are. The others are estimates of the truth, ± their standard errors.")
+    remark("wrong pairs: of 10 pairs of models, how many come out in the wrong order.")
     remark("")
     remark(f"By the adaptive ranks: {found.verdict.sentence}")
     remark(f"Report: {report}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,15 @@ class Showcase:
         found = self.estimates[evaluation.name]
         return max(found, key=lambda model: found[model][metric].value)
 
+    def wrong_pairs(self, evaluation: Evaluation, metric: str) -> int:
+        """Pairs of models that come out in the other order than under the full ranking."""
+        truth, found = self.estimates["full"], self.estimates[evaluation.name]
+
+        def gap(values: dict[str, dict[str, Estimate]], pair: tuple[str, str]) -> float:
+            return values[pair[0]][metric].value - values[pair[1]][metric].value
+
+        return sum(gap(truth, pair) * gap(found, pair) < 0 for pair in combinations(truth, 2))
+
     def table(self, metric: str) -> tuple[list[str], list[list[str]]]:
         """Heads and rows: models by evaluations, then cost, error and winner."""
         rows = [
@@ -99,6 +109,7 @@ class Showcase:
             ["scored per user", *(f"{self.scored_per_user(e):,.0f}" for e in EVALUATIONS)],
             ["seconds", *(f"{self.seconds[e.design]:.2f}" for e in EVALUATIONS)],
             ["mean error", "—", *(f"{self.error(e, metric):.1%}" for e in EVALUATIONS[1:])],
+            ["wrong pairs", "—", *(str(self.wrong_pairs(e, metric)) for e in EVALUATIONS[1:])],
             ["winner", *(self.winner(e, metric) for e in EVALUATIONS)],
         ]
         return [metric, *(e.name for e in EVALUATIONS)], rows
@@ -113,6 +124,7 @@ class Showcase:
                     "error": {
                         metric: self.error(e, metric) for metric in METRICS
                     },
+                    "wrong_pairs": {metric: self.wrong_pairs(e, metric) for metric in METRICS},
                     "winner": {metric: self.winner(e, metric) for metric in METRICS},
                     "estimates": {
                         model: {metric: found.to_dict() for metric, found in row.items()}

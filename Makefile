@@ -8,7 +8,10 @@ TRUERANK_DATA ?= $(wildcard $(CURDIR)/../shared/data)
 export TRUERANK_DATA
 BROWSER := $(firstword $(shell command -v chromium; command -v chromium-browser; command -v google-chrome; command -v google-chrome-stable))
 
-.PHONY: setup demo test lint bench-ranking bench-estimators clean
+# Other libraries bring old pins (ray 2.6, pandas 2): an environment of their own.
+ADAPTERS := .venv-adapters
+
+.PHONY: setup demo test test-adapters lint bench-ranking bench-estimators clean
 
 setup: $(VENV)/.ready
 
@@ -33,6 +36,17 @@ test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	@test -n "$(BROWSER)" || echo "The browser tests of the report did NOT run: there is no Chromium; install the package chromium."
 
+$(ADAPTERS)/.ready: pyproject.toml constraints.txt
+	test -x $(ADAPTERS)/bin/python || $(PYTHON) -m venv $(ADAPTERS)
+	$(ADAPTERS)/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[torch,frames,adapters]' 'pytest>=8.3'
+	# RecTools 0.19 asks for numpy < 2 below Python 3.13 but runs with numpy 2.
+	$(ADAPTERS)/bin/python -m pip install --quiet --no-deps rectools==0.19.0 typeguard==4.6.0
+	@touch $@
+
+# Ranks of fitted models of implicit, irspack, LensKit, RecTools and RecBole, by the real packages.
+test-adapters: $(ADAPTERS)/.ready
+	TRUERANK_ADAPTERS=required OMP_NUM_THREADS=1 $(ADAPTERS)/bin/python -m pytest -p no:cacheprovider tests/adapters -rs
+
 $(VENV)/.bench: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	@touch $@
@@ -44,4 +58,4 @@ bench-estimators: setup
 	$(BIN)/python benchmarks/estimators.py
 
 clean:
-	rm -rf $(VENV) build dist demo-output bench-output
+	rm -rf $(VENV) $(ADAPTERS) build dist demo-output bench-output

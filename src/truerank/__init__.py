@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         rank,
         rank_pairs,
     )
+    from truerank.ranking.foreign import read_lists, read_ncf_negatives, read_ranks, read_trec
     from truerank.version import __version__
 
 _HOMES: dict[str, str] = {
@@ -56,6 +57,10 @@ _HOMES: dict[str, str] = {
     "Users": "truerank.ranking",
     "rank": "truerank.ranking",
     "rank_pairs": "truerank.ranking",
+    "read_lists": "truerank.ranking.foreign",
+    "read_ncf_negatives": "truerank.ranking.foreign",
+    "read_ranks": "truerank.ranking.foreign",
+    "read_trec": "truerank.ranking.foreign",
     "__version__": "truerank.version",
 }
 _ROOMS = ("adapters", "comparison", "metrics", "models", "split")
@@ -90,6 +95,10 @@ __all__ = [
     "rank",
     "rank_distribution",
     "rank_pairs",
+    "read_lists",
+    "read_ncf_negatives",
+    "read_ranks",
+    "read_trec",
     "split",
 ]
 

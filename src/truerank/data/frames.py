@@ -50,19 +50,19 @@ def columns_of(
     {'user': ['bo', 'al'], 'item': [3, 1]}
     """
     wanted = _wanted(user=user, item=item, weight=weight, timestamp=timestamp)
-    table = _eager(frame)
+    table = eager(frame)
     names = getattr(table, "column_names", None) or list(table.columns)
-    _check_names([str(name) for name in names], wanted)
+    check_names([str(name) for name in names], wanted)
     own_name = {str(name): name for name in names}  # pandas also has numbers for names
     columns = {}
     for argument, name in wanted.items():
-        column = _arrow_column(table, own_name[name])
+        column = arrow_column(table, own_name[name])
         if argument in ("user", "item") and column.null_count:
             raise InvalidDataError(
                 f"{column.null_count:,} of {len(column):,} rows have no {argument} id (column "
                 f"{name!r} is null); drop these rows first"
             )
-        columns[argument] = _to_numpy(column)
+        columns[argument] = to_numpy(column)
     return columns
 
 
@@ -78,8 +78,8 @@ def read_parquet(
     import pyarrow.parquet as pq
 
     wanted = _wanted(user=user, item=item, weight=weight, timestamp=timestamp)
-    with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
-        _check_names(file.schema_arrow.names, wanted)
+    with reading(path, "Parquet"), pq.ParquetFile(path) as file:
+        check_names(file.schema_arrow.names, wanted)
         return file.read(columns=list(dict.fromkeys(wanted.values())) or None)
 
 
@@ -100,7 +100,7 @@ def read_csv(path: str | Path, *, delimiter: str | None = None, header: bool = T
 
     if delimiter is not None and (not delimiter or set(delimiter) & set('"\r\n')):
         raise InvalidArgumentError("delimiter", delimiter, "at least one character, no quote")
-    with _reading(path, "delimited text"):
+    with reading(path, "delimited text"):
         if delimiter is None:
             with pa.input_stream(str(path), compression="detect") as start:
                 delimiter = find_delimiter(start.read(1 << 16), path)
@@ -122,7 +122,7 @@ def read_csv(path: str | Path, *, delimiter: str | None = None, header: bool = T
 
 
 @contextmanager
-def _reading(path: str | Path, what: str) -> Iterator[None]:
+def reading(path: str | Path, what: str) -> Iterator[None]:
     """Says in one sentence why a file cannot be read."""
     import pyarrow as pa
 
@@ -147,7 +147,7 @@ def _wanted(**arguments: str | None) -> dict[str, str]:
     return {argument: name for argument, name in arguments.items() if name is not None}
 
 
-def _check_names(names: list[str], wanted: dict[str, str]) -> None:
+def check_names(names: list[str], wanted: dict[str, str]) -> None:
     for argument, name in wanted.items():
         if names.count(name) > 1:
             raise InvalidDataError(
@@ -169,7 +169,7 @@ def _listed(names: Iterable[str], most: int = 20) -> str:
     return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if shown[most:] else "")
 
 
-def _eager(frame: Any) -> Any:
+def eager(frame: Any) -> Any:
     """The frame itself if it is pyarrow's, else wrapped by narwhals."""
     import pyarrow as pa
 
@@ -200,7 +200,7 @@ def _eager(frame: Any) -> Any:
         ) from None
 
 
-def _arrow_column(table: Any, name: Any) -> pa.Array:
+def arrow_column(table: Any, name: Any) -> pa.Array:
     import pyarrow as pa
 
     try:
@@ -220,7 +220,7 @@ def _arrow_column(table: Any, name: Any) -> pa.Array:
     return column
 
 
-def _to_numpy(column: pa.Array) -> NDArray[Any]:
+def to_numpy(column: pa.Array) -> NDArray[Any]:
     import pyarrow as pa
 
     kind = column.type

@@ -34,8 +34,8 @@ def read_ranks(
 ) -> RankTable:
     """Ranks as CSV, TSV, Parquet, or a pandas, polars or pyarrow frame.
 
-    Only ranks are needed, with what they were taken among. Memory: about 60 bytes per row, and
-    the strings of ids that are strings; ten million rows take seconds.
+    Only ranks are needed, with what they were taken among. Memory: about 100 bytes per row
+    while it runs, and the strings of ids that are strings; ten million rows take seconds.
 
     Args:
         source: The path or the frame.

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from truerank.data.delimited import DELIMITERS
 from truerank.data.frames import (
-    _arrow_column,
-    _check_names,
-    _eager,
-    _reading,
-    _to_numpy,
+    arrow_column,
+    check_names,
+    eager,
     read_csv,
+    reading,
+    to_numpy,
 )
 from truerank.errors import InvalidDataError
 
@@ -47,7 +47,7 @@ class Source:
         """
         if isinstance(source, str | Path):
             return cls._of_file(Path(source), delimiter, header)
-        table = _eager(source)
+        table = eager(source)
         names = getattr(table, "column_names", None) or list(table.columns)
         return cls("the table", tuple(str(name) for name in names), lambda _: table)
 
@@ -56,7 +56,7 @@ class Source:
         import pyarrow.parquet as pq
 
         if is_parquet(path):
-            with _reading(path, "Parquet"):
+            with reading(path, "Parquet"):
                 columns = tuple(pq.read_schema(path).names)
             return cls(str(path), columns, lambda names: _parquet(path, names))
         if delimiter is None and _has_one_column(path):
@@ -69,13 +69,13 @@ class Source:
 
         Memory: 8 bytes per row and column; strings also once each.
         """
-        _check_names(list(self.columns), dict(wanted))
+        check_names(list(self.columns), dict(wanted))
         table = self.load(list(dict.fromkeys(wanted.values())))
         names = getattr(table, "column_names", None) or list(table.columns)
         own_name = {str(name): name for name in names}  # pandas also has numbers for names
         arrays = {}
         for argument, name in wanted.items():
-            column = _arrow_column(table, own_name[name])
+            column = arrow_column(table, own_name[name])
             if len(column) == 0:
                 raise InvalidDataError(f"{self.name} has no rows; check how it was written")
             if column.null_count:
@@ -83,13 +83,13 @@ class Source:
                     f"{column.null_count:,} of {len(column):,} rows of {self.name} have no "
                     f"{argument} (column {name!r} is null); drop these rows or fill them in"
                 )
-            arrays[argument] = _to_numpy(column)
+            arrays[argument] = to_numpy(column)
         return arrays
 
 
 def is_parquet(path: Path) -> bool:
     """Whether a file starts as Parquet files do, whatever it is called."""
-    with _reading(path, "table"), path.open("rb") as file:
+    with reading(path, "table"), path.open("rb") as file:
         return file.read(len(PARQUET)) == PARQUET
 
 
@@ -98,7 +98,7 @@ def first_line(path: Path) -> str:
     import pyarrow as pa
 
     with (
-        _reading(path, "delimited text"),
+        reading(path, "delimited text"),
         pa.input_stream(str(path), compression="detect") as stream,
     ):
         start = stream.read(1 << 16).decode("utf-8", errors="replace")
@@ -118,7 +118,7 @@ def as_numbers(name: str, values: NDArray[Any]) -> NDArray[np.float64]:
 def _parquet(path: Path, names: Sequence[str]) -> Any:
     import pyarrow.parquet as pq
 
-    with _reading(path, "Parquet"), pq.ParquetFile(path) as file:
+    with reading(path, "Parquet"), pq.ParquetFile(path) as file:
         return file.read(columns=list(names))
 
 

@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from truerank.data.frames import _reading
+from truerank.data.frames import reading
 from truerank.errors import FileFormatError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def field_count(path: Path, blanks: bytes, what: str) -> int:
     """Fields in the first line."""
     import pyarrow as pa
 
-    with _reading(path, what), pa.input_stream(str(path), compression="detect") as stream:
+    with reading(path, what), pa.input_stream(str(path), compression="detect") as stream:
         start = stream.read(1 << 16).translate(blanks).lstrip()
     if not start:
         raise FileFormatError(f"{path} is empty; there is nothing to read in it")
@@ -75,7 +75,7 @@ def read_spaced(
     import pyarrow as pa
     from pyarrow import csv
 
-    with _reading(path, what), pa.input_stream(str(path), compression="detect") as text:
+    with reading(path, what), pa.input_stream(str(path), compression="detect") as text:
         return csv.read_csv(
             Spaced(text, blanks),
             read_options=csv.ReadOptions(column_names=names),

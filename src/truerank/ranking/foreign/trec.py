@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from truerank.data.frames import _arrow_column, _to_numpy
+from truerank.data.frames import arrow_column, to_numpy
 from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
 from truerank.ranking.columns import as_whole
 from truerank.ranking.foreign.lists import MissingRule, rank_in_lists
@@ -117,4 +117,4 @@ def _read(path: Path, names: list[str], *, as_text: bool = False) -> pa.Table:
 
 
 def _column(table: pa.Table, name: str) -> NDArray[Any]:
-    return _to_numpy(_arrow_column(table, name))
+    return to_numpy(arrow_column(table, name))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from truerank import adapters, comparison, metrics, models, split
-    from truerank.comparison import Verdict, compare
+    from truerank.comparison import Plan, Verdict, compare, plan
     from truerank.data import Interactions, load_dataset
     from truerank.errors import TruerankError
     from truerank.estimators import Diagnostics, Estimate, estimate, rank_distribution
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from truerank.version import __version__
 
 _HOMES: dict[str, str] = {
+    "Plan": "truerank.comparison",
     "Verdict": "truerank.comparison",
     "compare": "truerank.comparison",
     "plan": "truerank.comparison",
@@ -74,6 +75,7 @@ __all__ = [
     "FunctionScorer",
     "Given",
     "Interactions",
+    "Plan",
     "Processes",
     "RankTable",
     "Sampled",

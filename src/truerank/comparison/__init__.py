@@ -3,6 +3,8 @@
 from truerank.comparison.api import compare
 from truerank.comparison.corrections import CORRECTIONS
 from truerank.comparison.named_tests import TESTS
+from truerank.comparison.planning import plan
+from truerank.comparison.planning_result import Plan
 from truerank.comparison.verdict import Comparison, Verdict
 
-__all__ = ["CORRECTIONS", "TESTS", "Comparison", "Verdict", "compare"]
+__all__ = ["CORRECTIONS", "TESTS", "Comparison", "Plan", "Verdict", "compare", "plan"]

@@ -74,7 +74,7 @@ class Wish:
             return bias, items + users
         bias, items, users = found.parts(m, 0.0)
         alike = 2.0 * (1.0 - self.correlation)
-        return alike * bias, 2.0 * items + alike * users
+        return 2.0 * bias, 2.0 * items + alike * users
 
     def error(self, found: PredictedError, m: int, n_users: int) -> float:
         """Root of their sum."""

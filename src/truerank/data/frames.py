@@ -148,6 +148,7 @@ def _wanted(**arguments: str | None) -> dict[str, str]:
 
 
 def check_names(names: list[str], wanted: dict[str, str]) -> None:
+    """Refuse columns that are missing or there twice; name the nearest."""
     for argument, name in wanted.items():
         if names.count(name) > 1:
             raise InvalidDataError(
@@ -201,6 +202,7 @@ def eager(frame: Any) -> Any:
 
 
 def arrow_column(table: Any, name: Any) -> pa.Array:
+    """One column of any frame, as one Arrow array."""
     import pyarrow as pa
 
     try:
@@ -221,6 +223,7 @@ def arrow_column(table: Any, name: Any) -> pa.Array:
 
 
 def to_numpy(column: pa.Array) -> NDArray[Any]:
+    """Numbers and text as numpy knows them."""
     import pyarrow as pa
 
     kind = column.type

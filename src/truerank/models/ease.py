@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError
+from truerank.execution import Progress
+from truerank.models.blocked_inverse import invert_in_place, steps
+from truerank.models.gram import gram
 from truerank.models.item_item import ItemItemModel
+from truerank.models.memory import check_room
+from truerank.models.precision import Precision, check_l2, dtype_of
+from truerank.models.zero_diagonal import divide_by_diagonal
 
 
 @dataclass(slots=True, eq=False)
@@ -22,31 +27,50 @@ class EASE(ItemItemModel):
         \min_W \|X - XW\|_F^2 + \lambda \|W\|_F^2 \quad\text{subject to}\quad \mathrm{diag}(W) = 0
 
     With :math:`P = (X^\top X + \lambda I)^{-1}` the solution is
-    :math:`W_{ij} = -P_{ij} / P_{jj}` off the diagonal.
+    :math:`W_{ij} = -P_{ij} / P_{jj}` off the diagonal. Weights, where there are some, are the
+    values of :math:`X`.
 
-    Memory: two n_items x n_items float64 matrices while fitting, one float32 matrix after.
+    Memory: one n_items x n_items matrix of ``dtype``, which becomes :math:`W` in place, and two
+    columns of tiles (n_items x 1,024) while fitting: 7.0 GB for 41,000 items in float32. Time:
+    n_items cubed operations.
 
     Attributes:
         l2: The penalty lambda, positive.
+        dtype: ``"float32"`` or ``"float64"``, of the work and of the result.
     """
 
     l2: float = 500.0
+    dtype: Precision = "float32"
     history: sparse.csr_array = field(init=False)
-    item_item: NDArray[np.float32] = field(init=False)
+    item_item: NDArray[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        if not self.l2 > 0:
-            raise InvalidArgumentError("l2", self.l2, "positive")
+        check_l2(self.l2)
+        dtype_of(self.dtype)
 
     def fit(self, interactions: Interactions) -> Self:
-        """Solve for W by Cholesky."""
+        """Solve for W by an inverse in place."""
+        P = inverse_gram(interactions, self.l2, self.dtype, "EASE")
+        divide_by_diagonal(P)
+        self.item_item = P
         self.history = interactions.matrix()
-        X = interactions.matrix(dtype=np.float64)
-        gram = (X.T @ X).toarray()
-        gram[np.diag_indices_from(gram)] += self.l2
-        factor = linalg.cho_factor(gram, lower=True, overwrite_a=True)
-        P = linalg.cho_solve(factor, np.eye(len(gram)), overwrite_b=True)
-        W = -P / np.diag(P)  # scales column j by 1 / P_jj
-        np.fill_diagonal(W, 0.0)
-        self.item_item = W.astype(np.float32)
+        self.remember(interactions)
         return self
+
+
+def inverse_gram(
+    interactions: Interactions, penalty: float | NDArray[Any], precision: Precision, model: str
+) -> NDArray[Any]:
+    r"""The lower triangle of :math:`(X^\top X + \mathrm{diag}(\text{penalty}))^{-1}`."""
+    dtype = dtype_of(precision)
+    n = interactions.n_items
+    check_room(
+        n * (n + 1024) * np.dtype(dtype).itemsize,
+        f"{model} on {n:,} items",
+        "ItemKNN and SLIM (sparse) or IALS and PureSVD (low rank) would fit, or drop rare items",
+    )
+    G = gram(interactions.matrix(), dtype=dtype, lower=True)
+    G[np.diag_indices(n)] += penalty
+    with Progress(f"fitting {model}", total=steps(n)) as bar:
+        invert_in_place(G, progress=bar.advance)
+    return G

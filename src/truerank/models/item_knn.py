@@ -3,43 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError
 from truerank.models.item_item import ItemItemModel
-
-Similarity = Literal["cosine", "jaccard"]
-
-BLOCK_BYTES = 64 * 2**20
-"""Most that a block of the item-item product may take if it is dense."""
+from truerank.models.similarities import Similarity, check_neighbourhood
 
 
 @dataclass(slots=True, eq=False)
 class ItemKNN(ItemItemModel):
-    r"""Item-kNN: scores :math:`s_{ui} = \sum_j X_{uj}\, S_{ji}`.
+    r"""Item-kNN: scores :math:`s_{ui} = \sum_j X_{uj}\, S_{ji}` [sarwar2001]_.
 
-    With :math:`c_{ij} = \sum_u X_{ui} X_{uj}` on the weights (ones where there are none),
+    With :math:`c_{ij} = \sum_u X_{ui} X_{uj}` on the weights (ones where there are none) and
+    :math:`n` counting users,
 
     .. math::
-        S^{\cos}_{ij} = \frac{c_{ij}}{\sqrt{c_{ii} c_{jj}} + \mathrm{shrink}}, \qquad
-        S^{\mathrm{jac}}_{ij} = \frac{n_{ij}}{n_i + n_j - n_{ij} + \mathrm{shrink}}
+        S^{\cos}_{ij} = \frac{c_{ij}}{\sqrt{c_{ii} c_{jj}} + \mathrm{shrink}}, \quad
+        S^{\mathrm{jac}}_{ij} = \frac{n_{ij}}{n_i + n_j - n_{ij} + \mathrm{shrink}}, \quad
+        S^{\mathrm{dice}}_{ij} = \frac{2 n_{ij}}{n_i + n_j + \mathrm{shrink}};
 
-    (:math:`n` counts users), :math:`S_{ii} = 0`, and in each column :math:`i` only the ``k``
-    largest entries are kept: the items that speak for :math:`i`. Equal similarities at the
-    edge are settled by the smaller item index.
+    Pearson's is the cosine of the columns less their means over all users, zeros included.
+    :math:`S_{ii} = 0`, and in each column :math:`i` only the ``k`` largest positive entries are
+    kept: the items that speak for :math:`i`. Equal similarities at the edge are settled by the
+    smaller item index.
 
-    Memory: the result has at most ``k`` entries per item; the product is formed in blocks of
-    columns of at most 64 MB.
+    Memory: the data twice, the result of at most ``k`` entries per item, and 33 bytes per item
+    and thread. The same bits for any number of threads.
 
     Attributes:
         k: Neighbours per item.
-        similarity: ``"cosine"`` or ``"jaccard"``.
-        shrink: Added to the denominator, at least 0: distrust of rare pairs.
+        similarity: ``"cosine"``, ``"jaccard"``, ``"dice"`` or ``"pearson"``.
+        shrink: Added to the denominator, at least 0: distrust of rare pairs. It matters: on
+            Gowalla, 30 instead of 0 lifts the recall by a fifth.
     """
 
     k: int = 100
@@ -49,48 +47,20 @@ class ItemKNN(ItemItemModel):
     item_item: sparse.csr_array = field(init=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.k, int | np.integer) or self.k < 1:
-            raise InvalidArgumentError("k", self.k, "a whole number, at least 1")
-        if self.similarity not in ("cosine", "jaccard"):
-            raise InvalidArgumentError("similarity", self.similarity, "'cosine' or 'jaccard'")
-        if not self.shrink >= 0:
-            raise InvalidArgumentError("shrink", self.shrink, "at least 0")
+        check_neighbourhood(self.k, self.similarity, self.shrink)
 
-    def fit(self, interactions: Interactions) -> Self:
-        """Find the neighbours of every item."""
+    def fit(self, interactions: Interactions, *, workers: int | None = None) -> Self:
+        """Find the neighbours of every item, on all cores or ``workers`` threads."""
+        from truerank.models.neighbours import nearest_rows
+
+        by_item = interactions.matrix(dtype=np.float64).T.tocsr()
+        found = nearest_rows(
+            by_item, by_item, k=self.k, similarity=self.similarity, shrink=self.shrink,
+            own=np.arange(interactions.n_items), label="item-kNN", workers=workers,
+        )  # fmt: skip
+        # A row of what was found is a column of S.
+        columns = (found.data, found.indices, found.indptr)
+        self.item_item = sparse.csc_array(columns, shape=found.shape).tocsr()
         self.history = interactions.matrix()
-        X = interactions.matrix(dtype=np.float64)
-        if self.similarity == "jaccard":
-            X.data[:] = 1.0
-        columns = X.tocsc()
-        sizes = np.asarray(columns.multiply(columns).sum(axis=0)).ravel()
-        n = interactions.n_items
-        step = max(1, BLOCK_BYTES // (16 * n))
-        blocks = [
-            self._neighbours(columns, sizes, start, min(start + step, n))
-            for start in range(0, n, step)
-        ]
-        # Blocks hold S' (a row per item, its neighbours in columns); scoring wants S.
-        self.item_item = sparse.vstack(blocks, format="csr").T.tocsr().astype(np.float32)
+        self.remember(interactions)
         return self
-
-    def _neighbours(
-        self, columns: sparse.csc_array, sizes: NDArray[np.float64], start: int, stop: int
-    ) -> sparse.csr_array:
-        """Rows start..stop-1 of S', each cut to its k largest entries."""
-        together = (columns[:, start:stop].T @ columns).tocsr()
-        together.sort_indices()
-        row = np.repeat(np.arange(start, stop), np.diff(together.indptr))
-        own, other, both = sizes[row], sizes[together.indices], together.data
-        if self.similarity == "cosine":
-            value = both / (np.sqrt(own * other) + self.shrink)
-        else:
-            value = both / (own + other - both + self.shrink)
-        value[row == together.indices] = 0.0
-        order = np.lexsort((together.indices, -value, row))
-        place = np.arange(len(row)) - together.indptr[row - start]
-        keep = order[(place < self.k) & (value[order] != 0)]
-        shape = (stop - start, columns.shape[1])
-        return sparse.csr_array(
-            (value[keep], (row[keep] - start, together.indices[keep])), shape=shape
-        )

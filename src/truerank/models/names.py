@@ -12,6 +12,9 @@ from truerank.errors import InvalidArgumentError
 MODELS: dict[str, str] = {
     "popularity": "truerank.models.popularity:Popularity",
     "item-knn": "truerank.models.item_knn:ItemKNN",
+    "centred-item-knn": "truerank.models.centred_item_knn:CentredItemKNN",
+    "user-knn": "truerank.models.user_knn:UserKNN",
+    "slim": "truerank.models.slim:SLIM",
     "ease": "truerank.models.ease:EASE",
 }
 """Model files hold the name of a class, and only classes of this table are ever made of one."""

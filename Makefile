@@ -11,7 +11,7 @@ BROWSER := $(firstword $(shell command -v chromium; command -v chromium-browser;
 # Other libraries bring old pins (ray 2.6, pandas 2): an environment of their own.
 ADAPTERS := .venv-adapters
 
-.PHONY: setup demo test test-adapters lint bench-ranking bench-estimators clean
+.PHONY: setup demo test test-adapters lint bench-ranking bench-estimators bench-fit clean
 
 setup: $(VENV)/.ready
 
@@ -53,6 +53,9 @@ $(VENV)/.bench: $(VENV)/.ready
 
 bench-ranking: $(VENV)/.bench
 	$(BIN)/python benchmarks/ranking.py
+
+bench-fit: $(VENV)/.bench
+	$(BIN)/python benchmarks/fit.py
 
 bench-estimators: setup
 	$(BIN)/python benchmarks/estimators.py

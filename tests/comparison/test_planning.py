@@ -12,7 +12,7 @@ import truerank as tr
 from truerank.comparison.planning import plan
 from truerank.comparison.planning_costs import Rates, measured_rates, scored_pairs
 from truerank.comparison.planning_errors import PredictedError, predict
-from truerank.comparison.planning_laws import pilot_law, typical_laws
+from truerank.comparison.planning_laws import pilot_laws, typical_laws
 from truerank.comparison.telling_apart import users_to_tell_apart_paired
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.estimators.grid import RankGrid
@@ -63,12 +63,16 @@ def test_draws_follow_the_law() -> None:
     assert ranks.max() <= 50_000
 
 
-def test_a_pilot_gives_its_own_law() -> None:
+def test_a_pilot_gives_its_own_law_and_those_of_resamples() -> None:
     exact = typical_laws(N_ITEMS, RECALL, 0.1)[2].draw(4_000, np.random.default_rng(2))
-    law = pilot_law(simulate(exact, tr.Adaptive(), seed=1), N_ITEMS, RECALL)
     truth = exact.per_row("recall@10").mean()
-    assert law.moments(RECALL)[0] == pytest.approx(truth, rel=0.15)
-    assert pilot_law(exact, N_ITEMS, RECALL).moments(RECALL)[0] == pytest.approx(truth, rel=1e-9)
+    sampled = pilot_laws(simulate(exact, tr.Adaptive(), seed=1), N_ITEMS, RECALL)
+    assert sampled[0].moments(RECALL)[0] == pytest.approx(truth, rel=0.15)
+    own, *others = (law.moments(RECALL)[0] for law in pilot_laws(exact, N_ITEMS, RECALL))
+    assert own == pytest.approx(truth, rel=1e-9)
+    spread = np.sqrt(truth * (1 - truth) / 4_000)
+    assert all(0 < abs(value - own) < 5 * spread for value in others)
+    assert len({round(value, 9) for value in others}) == 3
 
 
 # ---------------------------------------------------------------- predictions

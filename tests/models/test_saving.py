@@ -20,6 +20,9 @@ from truerank.models.saving import read_header, save
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "ease": {"l2": 7.5},
+    "lrr": {"l2": [3.0, 2.0], "rank": 2},
+    "pure-svd": {"rank": 4},
+    "closed-form-mf": {"l2": 0.5, "rank": 6},
     "item-knn": {"k": 3, "similarity": "jaccard", "shrink": 1.0},
     "popularity": {},
 }

@@ -14,9 +14,9 @@ The error of a difference, with :math:`\rho` the correlation of the models' valu
 .. math::  \mathrm{MSE}_d = 2 (1 - \rho)\,\mathrm{MSE}_{users} + 2\,\mathrm{MSE}_{items}
            + 2\,\mathrm{bias}^2 :
 
-what sampling items does to the two is taken as independent. That is cautious: both models meet
-the same rivals. On ml-1m the factor in place of 2 was .4 to 1.2 at n = 100 and 1.2 to 2.3 at
-n = 1,000, where the biases of models as alike as two EASE had opposite signs.
+what sampling items does to the two is taken as independent. That is mostly cautious, since both
+models meet the same rivals: for three pairs of models on ml-1m the factor in place of 2 was .4
+to 1.2 at n = 100, 1.2 to 2.3 at n = 1,000 and .8 to 1.9 for ``Adaptive()``.
 
 How errors are predicted is in :mod:`.planning_errors`, what is assumed about ranks in
 :mod:`.planning_laws`, costs in :mod:`.planning_costs`; docs/planning.md holds predictions against
@@ -32,7 +32,7 @@ import numpy as np
 
 from truerank.comparison.planning_costs import Rates, rates_of, scored_pairs
 from truerank.comparison.planning_errors import TRIALS, PredictedError, predict
-from truerank.comparison.planning_laws import SHAPES, RankLaw, pilot_law, typical_laws
+from truerank.comparison.planning_laws import SHAPES, RankLaw, pilot_laws, typical_laws
 from truerank.comparison.planning_result import Plan, PlanOption
 from truerank.comparison.planning_wish import Wish
 from truerank.errors import InvalidArgumentError
@@ -106,7 +106,7 @@ def plan(
     chosen = as_metric(metric)
     _check_sizes(n_items, n_users, trials, chosen)
     wish = Wish.of(rel_error, abs_error, detect, correlation=correlation, power=power, level=level)
-    laws, source = _laws(n_items, chosen, expected, pilot)
+    laws, source = _laws(n_items, chosen, expected, pilot, seed)
     rates = rates_of(pairs_per_second, n_items)
     ways = _default_designs(n_items) if designs is None else [Full(), *designs]
     ways = list(dict.fromkeys(ways))
@@ -117,7 +117,7 @@ def plan(
                 way, laws, chosen, n_users=n_users, trials=trials, seed=seed, step=bar.advance
             )
             predictions.append(found)
-    value = float(np.mean([law.moments(chosen)[0] for law in laws]))
+    value = laws[0].moments(chosen)[0]
     target = wish.target(value)
     options = [
         _option(found, m, wish, value, n_items=n_items, n_users=n_users, rates=rates)
@@ -155,7 +155,7 @@ def _check_sizes(n_items: int, n_users: int, trials: int, metric: Metric) -> Non
 
 
 def _laws(
-    n_items: int, metric: Metric, expected: float | None, pilot: RankTable | None
+    n_items: int, metric: Metric, expected: float | None, pilot: RankTable | None, seed: int
 ) -> tuple[list[RankLaw], str]:
     if (expected is None) == (pilot is None):
         raise InvalidArgumentError(
@@ -163,7 +163,8 @@ def _laws(
             "a rough guess such as expected=0.1 will do",
         )  # fmt: skip
     if pilot is not None:
-        return [pilot_law(pilot, n_items, metric)], f"from a pilot of {pilot.n_users:,} users"
+        found = pilot_laws(pilot, n_items, metric, seed=seed)
+        return found, f"ranks as in a pilot of {pilot.n_users:,} users"
     guess = float(expected or 0.0)
     laws = typical_laws(n_items, metric, guess)
     return laws, f"{len(SHAPES)} typical laws with {metric} = {guess:g}"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from truerank.comparison.planning_errors import TRIALS, predict
-from truerank.comparison.planning_laws import RankLaw, pilot_law, typical_laws
+from truerank.comparison.planning_laws import RankLaw, pilot_laws, typical_laws
 from truerank.estimators import estimate
 from truerank.estimators.simulate import simulate
 from truerank.experiments.exact_ranks import ExactRanks
@@ -111,7 +111,7 @@ def validate_plan(
     table, chosen = pair.table, as_metric(metric)
     truth = float(table.per_row(chosen).mean())
     laws = _laws(table, chosen, truth, pilot_users, seed)
-    value = float(np.mean([law.moments(chosen)[0] for law in laws]))
+    value = laws[0].moments(chosen)[0]
     few = None if sampled_users is None else min(sampled_users, len(table) // 2)
     lines = []
     for way in (Full(), *designs):
@@ -149,7 +149,8 @@ def _laws(
     if pilot_users is None:
         return typical_laws(n_items, metric, truth)
     some = Users(min(pilot_users, len(table) // 2), Adaptive())
-    return [pilot_law(simulate(table, some, seed=PILOT_SEED + seed), n_items, metric)]
+    pilot = simulate(table, some, seed=PILOT_SEED + seed)
+    return pilot_laws(pilot, n_items, metric, seed=seed)
 
 
 def _drawn(

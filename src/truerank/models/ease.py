@@ -41,8 +41,8 @@ class EASE(ItemItemModel):
 
     l2: float = 500.0
     dtype: Precision = "float32"
-    history: sparse.csr_array = field(init=False)
-    item_item: NDArray[Any] = field(init=False)
+    history: sparse.csr_array = field(init=False, repr=False)
+    item_item: NDArray[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_l2(self.l2)

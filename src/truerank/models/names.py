@@ -16,6 +16,16 @@ MODELS: dict[str, str] = {
     "user-knn": "truerank.models.user_knn:UserKNN",
     "slim": "truerank.models.slim:SLIM",
     "ease": "truerank.models.ease:EASE",
+    "dlae": "truerank.models.dlae:DLAE",
+    "edlae": "truerank.models.edlae:EDLAE",
+    "lrr": "truerank.models.lrr:LRR",
+    "closed-form-mf": "truerank.models.closed_form_mf:ClosedFormMF",
+    "pure-svd": "truerank.models.pure_svd:PureSVD",
+    "debiased-ease": "truerank.models.debiased_ease:DebiasedEASE",
+    "wmf": "truerank.models.wmf:WMF",
+    "ials": "truerank.models.ials:IALS",
+    "debiased-ials": "truerank.models.debiased_ials:DebiasedIALS",
+    "svdpp": "truerank.models.svdpp:SVDpp",
 }
 """Model files hold the name of a class, and only classes of this table are ever made of one."""
 

@@ -245,3 +245,25 @@ def test_one_model_and_tests_that_need_values_of_users(pair: dict[str, tr.RankTa
         tr.compare(tables, "ndcg@10", test="wilcoxon", n_boot=100)
     with pytest.raises(InvalidDataError, match="not in every table"):
         tr.compare({"a": pair["ahead"], "b": pair["behind"][:100]}, "ndcg@10")
+
+
+def test_sampled_ranks_of_some_users_shrink_less_than_exact_ones() -> None:
+    """The chances of the sampled items stay, however many of the users were ranked."""
+    rng = np.random.default_rng(9)
+    first = log_ranks(rng, 600)
+    ranks = {"a": first, "b": np.clip(first + rng.integers(-20, 40, 600), 1, N_ITEMS)}
+
+    def errors(tables: dict[str, tr.RankTable]) -> tuple[float, float]:
+        plain = tr.compare(tables, "recall@40", method="mle", test="z", n_boot=150, bounds=False)
+        header = {"design": {"kind": "users", "m": 600, "inner": {"kind": "sampled"}}}
+        some = {
+            name: replace(table, header=replace(table.header, **header, n_population=700))
+            for name, table in tables.items()
+        }
+        part = tr.compare(some, "recall@40", method="mle", n_boot=150, bounds=False)
+        return part.comparisons[0].std_error, plain.comparisons[0].std_error
+
+    few_users, many_users = errors({name: exact(r) for name, r in ranks.items()})
+    assert few_users == pytest.approx(many_users * np.sqrt(1 / 7), rel=1e-9)
+    few_users, many_users = errors({name: sampled(rng, r) for name, r in ranks.items()})
+    assert 0.5 * many_users < few_users < many_users

@@ -15,9 +15,13 @@ from truerank.comparison.trust import doubts
 from truerank.comparison.verdict import Comparison, Verdict
 from truerank.errors import InvalidArgumentError
 from truerank.estimators import Estimate, estimate
+from truerank.estimators.finite import Population
 from truerank.execution import Progress
 from truerank.metrics import Metric, MetricLike, as_metric
 from truerank.ranking import RankTable
+
+Estimates = Mapping[str, Mapping[str, Estimate]]
+"""By model and metric."""
 
 FEWEST_RESAMPLES = 100
 """Fewer give no percentiles worth the name."""
@@ -70,10 +74,15 @@ def compare(
     wanted = _metrics(metrics)
     _check(tables, baseline, level, n_boot)
     rows = _aligned(tables, align)
-    estimates = {}
+    estimates, unbounded = {}, {}
     with Progress("estimating", total=len(rows), enabled=progress) as bar:
         for name, table in rows.items():
-            estimates[name] = _estimates(table, wanted, method, n_boot, seed, bounds, level)
+            found = _estimates(table, wanted, method, n_boot, seed, bounds, level)
+            estimates[name] = unbounded[name] = found
+            if table.header.design.get("kind") == "users":
+                unbounded[name] = _estimates(
+                    table, wanted, method, n_boot, seed, False, level, population="infinite"
+                )
             bar.advance()
     models = sorted(rows, key=lambda name: -estimates[name][str(wanted[0])].value)
     pairs = (
@@ -82,8 +91,8 @@ def compare(
         else [(name, baseline) for name in models if name != baseline]
     )
     comparisons = _comparisons(
-        rows, estimates, wanted, pairs,
-        test=test, correction=correction, level=level, n_boot=n_boot, seed=seed,
+        rows, (estimates, unbounded), wanted, pairs,
+        method=method, test=test, correction=correction, level=level, n_boot=n_boot, seed=seed,
     )  # fmt: skip
     replicates = {
         str(m): np.array([estimates[name][str(m)].replicates for name in models]) for m in wanted
@@ -151,21 +160,25 @@ def _estimates(
     seed: int,
     bounds: bool,
     level: float,
+    *,
+    population: Population = "auto",
 ) -> dict[str, Estimate]:
     # Exact ranks need no method: what is known is not estimated.
     chosen = "auto" if bool(table.is_exact.all()) else method
     found = estimate(
-        table, metrics, chosen, n_boot=n_boot, seed=seed, bounds=bounds, level=level, paired=True
-    )
+        table, metrics, chosen,
+        n_boot=n_boot, seed=seed, bounds=bounds, level=level, paired=True, population=population,
+    )  # fmt: skip
     return {e.metric: e for e in found}
 
 
 def _comparisons(
     tables: Mapping[str, RankTable],
-    estimates: Mapping[str, Mapping[str, Estimate]],
+    estimates: tuple[Estimates, Estimates],
     metrics: list[Metric],
     pairs: list[tuple[str, str]],
     *,
+    method: str,
     test: str,
     correction: str,
     level: float,
@@ -175,11 +188,13 @@ def _comparisons(
     found = []
     for metric in metrics:
         for names in pairs:
-            a, b = (estimates[name][str(metric)] for name in names)
+            a, b = (estimates[0][name][str(metric)] for name in names)
+            free = (estimates[1][names[0]][str(metric)], estimates[1][names[1]][str(metric)])
             both = (tables[names[0]], tables[names[1]])
             d = difference(
-                both, (a, b), metric, test=test, level=level, n_resamples=n_boot, seed=seed
-            )
+                both, free, metric,
+                method=method, test=test, level=level, n_resamples=n_boot, seed=seed,
+            )  # fmt: skip
             doubt = "; ".join(filter(None, (doubts(names, both, (a, b)), d.note)))
             found.append((str(metric), names, (a, b), d, doubt))
     adjusted = adjust(np.array([d.p_value for *_, d, _ in found]), correction)

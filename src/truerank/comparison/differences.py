@@ -26,6 +26,7 @@ from truerank.comparison.named_tests import choose_test, run_test
 from truerank.comparison.outcome import SMALLEST_P
 from truerank.errors import InvalidArgumentError
 from truerank.estimators import Estimate
+from truerank.estimators.finite_difference import difference_ratio
 from truerank.metrics import Metric
 from truerank.ranking import RankTable
 
@@ -54,12 +55,18 @@ def difference(
     estimates: tuple[Estimate, Estimate],
     metric: Metric,
     *,
+    method: str,
     test: str,
     level: float,
     n_resamples: int,
     seed: int,
 ) -> Difference:
-    """The first minus the second."""
+    """The first minus the second.
+
+    ``estimates`` are about users without end (``population="infinite"``), with joint resamples.
+    For some of a known number of users the difference is shrunk here, as one: what the users
+    have in common cancels in it, and each model's own shrinkage would be too much.
+    """
     exact = all(bool(table.is_exact.all()) for table in tables)
     finite = any(table.header.design.get("kind") == "users" for table in tables)
     if test == "auto" and (finite or not exact):
@@ -70,7 +77,12 @@ def difference(
                 "test", test, f"one of {', '.join(RESAMPLED_TESTS)} or auto for sampled ranks",
                 "other tests need the value of every user, which only exact ranks give",
             )  # fmt: skip
-        return _from_resamples(estimates, test=test, level=level)
+        drawn = estimates[0].replicates - estimates[1].replicates
+        if finite:
+            value = estimates[0].value - estimates[1].value
+            ratio = difference_ratio(tables, metric, drawn, method=method, seed=seed)
+            drawn = value + ratio**0.5 * (drawn - value)
+        return _from_resamples(estimates, drawn, test=test, level=level)
     a, b = (table.per_user(metric)[1] for table in tables)
     weight = _user_weight(tables[0])
     chosen = choose_test(a, b, weight=weight) if test == "auto" else test
@@ -88,9 +100,11 @@ def difference(
     )
 
 
-def _from_resamples(estimates: tuple[Estimate, Estimate], *, test: str, level: float) -> Difference:
+def _from_resamples(
+    estimates: tuple[Estimate, Estimate], drawn: Float, *, test: str, level: float
+) -> Difference:
     a, b = estimates
-    value, drawn = a.value - b.value, a.replicates - b.replicates
+    value = a.value - b.value
     error = float(drawn.std(ddof=1))
     if error == 0:
         p, note = 1.0, "no resample of the users changes the difference"

@@ -61,8 +61,9 @@ class Estimate:
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Percentiles over resamples of the users; normal where there are fewer than 100.
 
-        It covers the metric of the population that the users are a sample of. How often it
-        does, method by method, is measured in docs/coverage.md.
+        It covers the metric of the population that the users are a sample of; for a ``Users(m)``
+        table that is the users there are. How often it does, method by method, is measured in
+        docs/coverage.md.
         """
         if not 0 < level < 1:
             raise InvalidArgumentError("level", level, "between 0 and 1")

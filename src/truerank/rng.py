@@ -34,6 +34,7 @@ class Stream(IntEnum):
     DEMO = 6
     FOLD_IN = 7
     PILOT = 8
+    FACTORS = 9
 
 
 def stream(seed: int, purpose: Stream, *key: int) -> np.random.Generator:

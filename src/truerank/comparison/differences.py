@@ -55,11 +55,11 @@ def difference(
     estimates: tuple[Estimate, Estimate],
     metric: Metric,
     *,
-    method: str,
     test: str,
     level: float,
     n_resamples: int,
     seed: int,
+    method: str = "auto",
 ) -> Difference:
     """The first minus the second.
 

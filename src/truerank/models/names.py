@@ -19,6 +19,7 @@ MODELS: dict[str, str] = {
     "dlae": "truerank.models.dlae:DLAE",
     "edlae": "truerank.models.edlae:EDLAE",
     "lrr": "truerank.models.lrr:LRR",
+    "nearby": "truerank.models.nearby:Nearby",
     "closed-form-mf": "truerank.models.closed_form_mf:ClosedFormMF",
     "pure-svd": "truerank.models.pure_svd:PureSVD",
     "debiased-ease": "truerank.models.debiased_ease:DebiasedEASE",

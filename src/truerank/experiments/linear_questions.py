@@ -1,0 +1,87 @@
+"""What the finished table says about the dissertation's claims: paired tests, corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from truerank.comparison.corrections import adjust
+from truerank.comparison.named_tests import run_test
+from truerank.experiments.linear_recipe import Question, Recipe, Row
+from truerank.experiments.linear_table import Line
+
+LEVEL = 0.05
+"""Size of all tests together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A question, answered on one metric: better minus worse, paired by user.
+
+    Attributes:
+        question: What was asked.
+        metric: In the notation ``ndcg@100``.
+        difference: Mean difference.
+        std_error: Its standard error.
+        p_adjusted: Of the paired t test, by Holm over all questions and metrics.
+        published: The dissertation's difference, by data set.
+    """
+
+    question: Question
+    metric: str
+    difference: float
+    std_error: float
+    p_adjusted: float
+    published: dict[str, float]
+
+    @property
+    def words(self) -> str:
+        """``confirmed``, ``refuted``, ``equal`` or ``not shown``."""
+        if self.difference == 0 and self.std_error == 0:
+            return "equal"
+        if self.p_adjusted >= LEVEL:
+            return "not shown"
+        return "confirmed" if self.difference > 0 else "refuted"
+
+
+def answers(recipe: Recipe, lines: Iterable[Line], *, correction: str = "holm") -> list[Answer]:
+    """The recipe's questions about these lines, where both rows are there, by paired t tests."""
+    by_name = {line.row.name: line for line in lines}
+    asked = [
+        (question, metric)
+        for question in recipe.questions
+        for metric in recipe.metrics
+        if question.better in by_name and question.worse in by_name
+    ]
+    if not asked:
+        return []
+    outcomes = []
+    for question, metric in asked:
+        a, b = (
+            by_name[name].table.per_user(metric)[1] for name in (question.better, question.worse)
+        )
+        outcomes.append(run_test("paired-t", a, b))
+    adjusted = adjust([outcome.p_value for outcome in outcomes], correction)
+    return [
+        Answer(
+            question=question,
+            metric=metric,
+            difference=outcome.difference,
+            std_error=outcome.std_error,
+            p_adjusted=float(p),
+            published=_published(
+                recipe.metrics.index(metric),
+                by_name[question.better].row,
+                by_name[question.worse].row,
+            ),
+        )
+        for (question, metric), outcome, p in zip(asked, outcomes, adjusted, strict=True)
+    ]
+
+
+def _published(column: int, better: Row, worse: Row) -> dict[str, float]:
+    return {
+        data: better.published[data][column] - worse.published[data][column]
+        for data in better.published
+        if data in worse.published
+    }

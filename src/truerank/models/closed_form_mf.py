@@ -1,0 +1,68 @@
+"""Regularised matrix factorisation, in closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from truerank.data.interactions import Interactions
+from truerank.errors import InvalidDataError
+from truerank.models.encoder import EncoderModel
+from truerank.models.precision import Precision, check_l2, check_rank, dtype_of
+from truerank.models.spectrum import Spectrum, decompose
+
+
+@dataclass(slots=True, eq=False)
+class ClosedFormMF(EncoderModel):
+    r"""Regularised SVD [zheng2018]_.
+
+    .. math::
+        \min_{P, Q} \|X - PQ^\top\|_F^2 + \lambda (\|P\|_F^2 + \|Q\|_F^2),
+        \qquad P \in \mathbb R^{m \times k},\; Q \in \mathbb R^{n \times k}
+
+    With :math:`X = U \Sigma V^\top` the product of the solution is
+
+    .. math::
+        PQ^\top = U_k\,\mathrm{diag}\bigl((\sigma_i - \lambda)_+\bigr) V_k^\top = XW, \qquad
+        W = V_k\,\mathrm{diag}\bigl((1 - \lambda/\sigma_i)_+\bigr) V_k^\top :
+
+    singular values below :math:`\lambda` are **clipped at zero**, so a larger k stops mattering.
+    :math:`W` is its form as a linear autoencoder, by which new users are folded in. Of the many
+    pairs with this product the objective's own is :math:`P = U_k D^{1/2}, Q = V_k D^{1/2}` with
+    :math:`D = \mathrm{diag}((\sigma_i - \lambda)_+)`; kept are :math:`XV_k\,\mathrm{diag}((1 -
+    \lambda/\sigma_i)_+)` and :math:`V_k`, which score the same.
+
+    Attributes:
+        l2: The penalty lambda, at least 0, in units of singular values.
+        rank: The rank k; None for that of the data.
+        dtype: Of the factors; the decomposition is in float64.
+    """
+
+    l2: float = 10.0
+    rank: int | None = None
+    dtype: Precision = "float32"
+    encoder: NDArray[Any] = field(init=False, repr=False)
+    item_factors: NDArray[Any] = field(init=False, repr=False)
+    user_factors: NDArray[Any] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_l2(self.l2, zero=True)
+        if self.rank is not None:
+            check_rank(self.rank)
+        dtype_of(self.dtype)
+
+    def fit(self, interactions: Interactions, *, spectrum: Spectrum | None = None) -> Self:
+        """Solve for P and Q; ``spectrum`` is the decomposition, if it is known already."""
+        known = spectrum or decompose(interactions, self.rank)
+        part = known if self.rank is None else known.first(self.rank, "ClosedFormMF")
+        if part.sigma[0] <= self.l2:
+            raise InvalidDataError(
+                f"l2 {self.l2:,g} is above the largest singular value, {part.sigma[0]:,.4g}, so "
+                "that nothing is left of the data; take a smaller l2"
+            )
+        left = part.sigma > self.l2  # the others are zero and need no room
+        V = part.V[:, left]
+        self.keep(interactions, V * (1 - self.l2 / part.sigma[left]), V)
+        return self

@@ -1,0 +1,104 @@
+r"""EASE for many lambdas from one decomposition, and when that pays.
+
+With :math:`X = U \Sigma V^\top` and all its :math:`\rho` non-zero singular values, the inverse
+that EASE needs is
+
+.. math::  (X^\top X + \lambda I)^{-1} = \tfrac1\lambda \bigl(I - V\,\mathrm{diag}(s)\,V^\top\bigr),
+    \qquad s_i = \frac{\sigma_i^2}{\sigma_i^2 + \lambda}:
+
+EASE is the whole low-rank regression with column :math:`j` divided by :math:`1 - W_{jj}` and its
+diagonal removed. One :math:`\lambda` costs a symmetric product, :math:`n^2 \rho` operations, where
+the inverse by Cholesky costs :math:`n^3`.
+
+* **More users than items** (:math:`\rho = n`): the decomposition costs about five inverses and a
+  product half of one, in the same precision, so it pays from about ten :math:`\lambda` on; against
+  EASE in float32, its default, hardly ever. Where the decomposition is there for a grid of LRR
+  anyway, each :math:`\lambda` of EASE is had for half a fit.
+* **Fewer users than items** (:math:`\rho \le m < n`): the m x m matrix :math:`XX^\top` has the
+  same singular values, so the decomposition costs some :math:`m^3` and each :math:`\lambda`
+  :math:`n^2 m`. It pays from the first :math:`\lambda` where m is below about n / 3, and from the
+  third at n / 2.
+
+docs/search.md has measured times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.linalg import blas
+
+from truerank.data.interactions import Interactions
+from truerank.models.gram import gram
+from truerank.models.grid_of_spectrum import shrink_regression
+from truerank.models.item_item import ItemItemScorer
+from truerank.models.memory import check_room
+from truerank.models.parallel import on_all_cores
+from truerank.models.precision import check_l2
+from truerank.models.products import sparse_times
+from truerank.models.spectrum import Spectrum, decompose
+from truerank.models.zero_diagonal import divide_by_diagonal
+
+
+def ease_over(
+    interactions: Interactions, l2: Iterable[float], *, spectrum: Spectrum | None = None
+) -> Iterator[tuple[float, ItemItemScorer]]:
+    """EASE for every ``l2``, one at a time, in float64 where the spectrum is.
+
+    Memory: while a model is made, an n_items x n_items and an n_items x rank matrix beside the
+    eigenvectors; n_items x n_items for each model that is held.
+
+    Args:
+        interactions: The training data.
+        l2: Penalties, positive.
+        spectrum: All of the data's singular values and vectors, if they are known already.
+    """
+    whole = whole_spectrum(interactions) if spectrum is None else spectrum
+    history = interactions.matrix()
+    for penalty in l2:
+        check_l2(penalty)
+        yield penalty, ItemItemScorer(history, _weights(whole, penalty), "EASE")
+
+
+def whole_spectrum(interactions: Interactions) -> Spectrum:
+    r"""All non-zero singular values, from the smaller of the two Gram matrices.
+
+    Where users are fewer, :math:`XX^\top = U \Sigma^2 U^\top` is decomposed and
+    :math:`V = X^\top U \Sigma^{-1}`. Vectors of the smallest values are then less exact, by
+    :math:`\epsilon \sigma_1^2 / \sigma_i^2`; what they are multiplied with is as small.
+
+    Memory: three matrices of the smaller size squared, and V.
+    """
+    m, n = interactions.n_users, interactions.n_items
+    if m >= n:
+        return decompose(interactions)
+    check_room(
+        8 * (3 * m * m + n * m), f"a decomposition of {m:,} users", "EASE.fit needs n x n only"
+    )
+    turned = interactions.matrix(dtype=np.float64).T.tocsr()
+    values, U = linalg.eigh(gram(turned, dtype=np.float64), check_finite=False, driver="evd")
+    values, U = values[::-1], U[:, ::-1]
+    keep = int(np.sum(values > values[0] * n * np.finfo(np.float64).eps))
+    sigma = np.sqrt(values[:keep])
+    with on_all_cores() as each:
+        return Spectrum(sigma, sparse_times(turned, U[:, :keep] / sigma, each))
+
+
+def _weights(whole: Spectrum, l2: float) -> NDArray[Any]:
+    n, dtype = len(whole.V), whole.V.dtype
+    check_room(
+        n * (n + whole.rank) * dtype.itemsize,
+        f"EASE from a decomposition of {n:,} items",
+        "EASE.fit needs one n x n matrix only",
+    )
+    half = whole.V * np.sqrt(shrink_regression(whole.sigma, l2)).astype(dtype)
+    syrk = blas.ssyrk if dtype == np.float32 else blas.dsyrk
+    # The upper triangle in Fortran's order: in C's order, turned, it is the lower one.
+    P = syrk(-1.0, half.T, trans=1).T
+    P[np.diag_indices(n)] += 1.0  # l2 times the inverse; the factor goes in the division
+    divide_by_diagonal(P)
+    return np.asarray(P)

@@ -1,0 +1,120 @@
+"""EDLAE: the denoising autoencoder that may not copy, of full or of low rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from numpy.typing import NDArray
+from scipy import sparse
+
+from truerank.data.interactions import Interactions
+from truerank.models.dlae import check_denoising, dropout_penalty
+from truerank.models.ease import inverse_gram
+from truerank.models.item_item import Indices, ItemItemModel, ItemItemScorer, Scores
+from truerank.models.kept import State
+from truerank.models.low_rank_edlae import Convergence, LowRankScorer, solve_low_rank
+from truerank.models.precision import Precision, check_rank, dtype_of
+from truerank.models.zero_diagonal import divide_by_diagonal
+
+
+@dataclass(slots=True, eq=False)
+class EDLAE(ItemItemModel):
+    r"""Emphasised denoising linear autoencoder [steck2020]_.
+
+    .. math::
+        \min_W \|X - XW\|_F^2 + \|\Lambda^{1/2} W\|_F^2
+        \;\text{ subject to }\; \mathrm{diag}(W) = 0, \qquad
+        \Lambda = \tfrac{p}{1-p}\,\mathrm{diag}(X^\top X) + \lambda I
+
+    With :math:`P = (X^\top X + \Lambda)^{-1}` the solution is
+    :math:`W_{ij} = -P_{ij} / P_{jj}` off the diagonal. With a ``rank`` :math:`k`,
+    :math:`W = UV^\top - \mathrm{diag}(UV^\top)` with n_items x k matrices :math:`U, V`, found by
+    ADMM (:mod:`.low_rank_edlae`); ``convergence`` shows how it went.
+
+    Memory and time: as :class:`~truerank.models.ease.EASE`; with a rank, two n_items x n_items
+    matrices while fitting and only :math:`U, V` after.
+
+    Attributes:
+        p: The dropout probability, from 0 and below 1.
+        l2: The penalty lambda, at least 0; not 0 where p is.
+        rank: The rank k; None for the full rank.
+        iterations: Most rounds of ADMM; for low rank only.
+        dtype: ``"float32"`` or ``"float64"``, of the work and of the result.
+    """
+
+    p: float = 0.33
+    l2: float = 0.0
+    rank: int | None = None
+    iterations: int = 50
+    dtype: Precision = "float32"
+    history: sparse.csr_array = field(init=False, repr=False)
+    item_item: NDArray[Any] = field(init=False, repr=False)
+    encoder: NDArray[Any] = field(init=False, repr=False)
+    decoder: NDArray[Any] = field(init=False, repr=False)
+    convergence: Convergence = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_denoising(self.p, self.l2)
+        if self.rank is not None:
+            check_rank(self.rank)
+        check_rank(self.iterations, "iterations")
+        dtype_of(self.dtype)
+
+    def fit(self, interactions: Interactions) -> Self:
+        """Solve for W by an inverse in place, or for its factors by ADMM."""
+        penalty = dropout_penalty(interactions, self.p, self.l2)
+        if self.rank is None:
+            P = inverse_gram(interactions, penalty, self.dtype, "EDLAE")
+            divide_by_diagonal(P)
+            self.item_item = P
+        else:
+            self.encoder, self.decoder, self.convergence = solve_low_rank(
+                interactions, penalty, self.rank, self.dtype, iterations=self.iterations
+            )
+        self.history = interactions.matrix()
+        self.remember(interactions)
+        return self
+
+    @property
+    def n_items(self) -> int:
+        return int(self.history.shape[1])
+
+    def score_all(self, users: Indices) -> Scores:
+        """Scores of all items, shape ``(len(users), n_items)``."""
+        return self._any_scorer(self.history).score_all(users)
+
+    def score_pairs(self, users: Indices, items: Indices) -> Scores:
+        """Scores of given items, in the shape of ``items``."""
+        return self._any_scorer(self.history).score_pairs(users, items)
+
+    def fold_in(self, history: Interactions) -> ItemItemScorer | LowRankScorer:  # type: ignore[override]
+        """The same W for users known only by their history."""
+        return self._any_scorer(history.matrix())
+
+    def state(self) -> State:
+        """The dense W, or its factors; and what shows the convergence."""
+        if not hasattr(self, "history"):
+            return ItemItemModel.state(self)  # which says what to do
+        if self.rank is None:
+            return {"history": self.history, "item_item": self.item_item}
+        shown = {"objective": self.convergence.objective, "gap": self.convergence.gap}
+        return {
+            "history": self.history, "encoder": self.encoder, "decoder": self.decoder, **shown
+        }  # fmt: skip
+
+    @classmethod
+    def from_state(cls, parameters: dict[str, Any], state: State) -> Self:
+        """The model back from its parameters and arrays."""
+        model = cls(**parameters)
+        arrays: dict[str, Any] = dict(state)
+        if "encoder" in arrays:
+            model.convergence = Convergence(arrays.pop("objective"), arrays.pop("gap"))
+        for name, array in arrays.items():
+            setattr(model, name, array)
+        return model
+
+    def _any_scorer(self, history: sparse.csr_array) -> ItemItemScorer | LowRankScorer:
+        if self.rank is None:
+            return ItemItemScorer(history, self.item_item, "EDLAE")
+        return LowRankScorer(history.astype(dtype_of(self.dtype)), self.encoder, self.decoder)

@@ -1,0 +1,128 @@
+"""What every factor model shares: scores are dot products of user and item factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.data.interactions import Interactions
+from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.models.kept import KeptModel
+from truerank.models.memory import check_room
+from truerank.models.precision import dtype_of
+from truerank.rng import Stream, checked_seed
+
+Factors = NDArray[Any]
+Indices = NDArray[np.integer[Any]]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FactorScores:
+    r"""Scores :math:`s_{ui} = w_u \cdot h_i`.
+
+    Memory: both matrices, and one dense row per scored user.
+
+    Attributes:
+        user_factors: Users x dimensions.
+        item_factors: Items x dimensions.
+        name: What to call the model in tables.
+    """
+
+    user_factors: Factors
+    item_factors: Factors
+    name: str = "factors"
+
+    @property
+    def n_items(self) -> int:
+        return len(self.item_factors)
+
+    def score_all(self, users: Indices) -> Factors:
+        """Scores of all items, shape ``(len(users), n_items)``."""
+        return np.asarray(self.user_factors[users] @ self.item_factors.T)
+
+    def score_pairs(self, users: Indices, items: Indices) -> Factors:
+        """Scores of given items, in the shape of ``items``."""
+        return np.asarray(
+            np.einsum("ud,und->un", self.user_factors[users], self.item_factors[items])
+        )
+
+
+class FactorModel(KeptModel):
+    """A fitted model with factors of users and items: a Scorer for its users, and others.
+
+    A model says in :meth:`solve_users` how the vectors of users follow from their histories with
+    the items fixed; known users and new ones are treated alike.
+    """
+
+    __slots__ = ("item_factors", "user_factors")
+    user_factors: Factors
+    item_factors: Factors
+
+    @property
+    def n_items(self) -> int:
+        return len(self.item_factors)
+
+    def score_all(self, users: Indices) -> Factors:
+        """Scores of all items, shape ``(len(users), n_items)``."""
+        return self._scores().score_all(users)
+
+    def score_pairs(self, users: Indices, items: Indices) -> Factors:
+        """Scores of given items, in the shape of ``items``."""
+        return self._scores().score_pairs(users, items)
+
+    def fold_in(self, history: Interactions) -> FactorScores:
+        """The same item factors for users known only by their history."""
+        if history.n_items != self.n_items:
+            raise InvalidDataError(
+                f"the history is over {history.n_items:,} items and the model over "
+                f"{self.n_items:,}; give both the same item vocabulary"
+            )
+        return FactorScores(self.solve_users(history), self.item_factors, type(self).__name__)
+
+    def solve_users(self, history: Interactions) -> Factors:
+        """User factors for these histories, the items fixed."""
+        raise NotImplementedError
+
+    def _scores(self) -> FactorScores:
+        return FactorScores(self.user_factors, self.item_factors, type(self).__name__)
+
+
+def start_factors(n: int, dim: int, std: float, seed: int, precision: str) -> Factors:
+    """Independent normal numbers, of length about ``std`` per row."""
+    draw = np.random.default_rng([checked_seed(seed), Stream.FACTORS]).standard_normal((n, dim))
+    return np.asarray(draw * (std / np.sqrt(dim)), dtype=dtype_of(precision))
+
+
+def check_factor_room(interactions: Interactions, dim: int, precision: str, model: str) -> None:
+    """Both sides' factors twice, as they are and turned, and the observed pairs both ways."""
+    size = np.dtype(dtype_of(precision)).itemsize
+    rows = interactions.n_users + interactions.n_items
+    check_room(
+        2 * rows * dim * size + len(interactions) * (24 + 4 * size),
+        f"{model} with dim={dim} on {interactions.n_users:,} users and "
+        f"{interactions.n_items:,} items",
+        "a smaller dim or ItemKNN would fit, or drop rare users and items",
+    )
+
+
+def check_counts(**counts: int) -> None:
+    """Whole numbers from 1, or one sentence with the name of the one that is not."""
+    for name, value in counts.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise InvalidArgumentError(name, value, "a whole number, at least 1")
+
+
+def check_positive(**values: float) -> None:
+    """Positive finite numbers, or one sentence with the name of the one that is not."""
+    for name, value in values.items():
+        if not 0 < value < np.inf:
+            raise InvalidArgumentError(name, value, "positive and finite")
+
+
+def check_not_negative(**values: float) -> None:
+    """Finite numbers from 0, or one sentence with the name of the one that is not."""
+    for name, value in values.items():
+        if not 0 <= value < np.inf:
+            raise InvalidArgumentError(name, value, "at least 0 and finite")

@@ -1,0 +1,145 @@
+r"""What one positive pair meets in training: its input row, its negatives, its loss; compiled.
+
+Every draw is addressed by (key of the epoch, position of the pair, number of the draw), as in
+:mod:`truerank.rng`. A pair therefore meets the same negatives whichever thread asks, and may be
+asked twice.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from truerank.data.interactions import Interactions
+from truerank.rng import GOLDEN
+
+_GOLDEN = np.uint64(GOLDEN)
+_M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_S11, _S27, _S30, _S31, _S32 = (np.uint64(shift) for shift in (11, 27, 30, 31, 32))
+_LOW = np.uint64(0xFFFFFFFF)
+_NEGATIVES = np.uint64(0x5851F42D4C957F2D)  # sets the negatives apart from the dropout
+
+
+class Rows(NamedTuple):
+    """The training data in compressed rows, items ascending in each."""
+
+    indptr: NDArray[np.int64]
+    items: NDArray[np.int32]
+    values: NDArray[np.float64]
+    user: NDArray[np.int32]  # of each interaction
+    n_items: int
+
+    @classmethod
+    def of(cls, data: Interactions) -> Rows:
+        """The rows of these interactions, their weights or ones as values."""
+        values = data.matrix(dtype=np.float64).data
+        return cls(data.indptr, data.indices, values, data.users, data.n_items)
+
+
+class Rule(NamedTuple):
+    """How a pair is trained on."""
+
+    scale: float  # t of the objective
+    dropout: float
+    n_negatives: int
+    remove_positive: bool
+    zero_diagonal: bool
+
+
+@njit(nogil=True, cache=True)
+def _mix(x: np.uint64) -> np.uint64:
+    """The finaliser of SplitMix64, as in :mod:`truerank.rng`."""
+    z = x + _GOLDEN
+    z = (z ^ (z >> _S30)) * _M1
+    z = (z ^ (z >> _S27)) * _M2
+    return z ^ (z >> _S31)
+
+
+@njit(nogil=True, cache=True)
+def _word(key: np.uint64, i: int) -> np.uint64:
+    return _mix(key + np.uint64(i) * _GOLDEN)
+
+
+@njit(nogil=True, cache=True)
+def draw_input(
+    rows: Rows,
+    rule: Rule,
+    key: np.uint64,
+    pair: int,
+    items: NDArray[np.int64],
+    x: NDArray[np.float64],
+) -> int:
+    """The user's row after dropout, and without the positive if the rule says so.
+
+    What is kept grows by 1 / (1 - dropout), so that scores keep their expectation.
+
+    Args:
+        rows: The training data.
+        rule: How a pair is trained on.
+        key: Of the epoch.
+        pair: Position of the positive pair in the data.
+        items: Filled with the items that are left, ascending.
+        x: Filled with their values.
+
+    Returns:
+        How many are left.
+    """
+    user = rows.user[pair]
+    own, first, n = _word(key, pair), rows.indptr[user], 0
+    for at in range(first, rows.indptr[user + 1]):
+        if rule.remove_positive and at == pair:
+            continue
+        chance = np.float64(_word(own, at - first) >> _S11) * 2.0**-53
+        if chance >= rule.dropout:
+            items[n] = rows.items[at]
+            x[n] = rows.values[at] / (1.0 - rule.dropout)
+            n += 1
+    return n
+
+
+@njit(nogil=True, cache=True)
+def draw_targets(rows: Rows, key: np.uint64, pair: int, targets: NDArray[np.int64]) -> None:
+    """The positive item, then items that the user has not, uniformly and with replacement.
+
+    The r-th absent item is found among the present ones by bisection: no draw is rejected, even
+    for a user who has nearly everything.
+    """
+    user = rows.user[pair]
+    first, last = rows.indptr[user], rows.indptr[user + 1]
+    own = _mix(_word(key, pair) ^ _NEGATIVES)
+    targets[0] = rows.items[pair]
+    for i in range(1, len(targets)):
+        word, size = _word(own, i), np.uint64(rows.n_items - (last - first))
+        r = np.int64(((word >> _S32) * size + (((word & _LOW) * size) >> _S32)) >> _S32)
+        low, high = first, last  # items before `low` have at most r absent ones below them
+        while low < high:
+            middle = (low + high) // 2
+            if rows.items[middle] - (middle - first) <= r:
+                low = middle + 1
+            else:
+                high = middle
+        targets[i] = r + (low - first)
+
+
+@njit(nogil=True, cache=True)
+def bpr(scores: NDArray[np.float64], scale: float, slope: NDArray[np.float64]) -> float:
+    r"""The loss of one positive against its negatives, and its slope in each score.
+
+    .. math::
+        \ell = -\frac1m \sum_{j=1}^{m} \log \delta\bigl(t (s_0 - s_j)\bigr), \qquad
+        \frac{\partial \ell}{\partial s_j} = \frac{t}{m}\, \delta\bigl(-t (s_0 - s_j)\bigr)
+        = -\text{its part of } \frac{\partial \ell}{\partial s_0}
+    """
+    m = len(scores) - 1
+    loss = 0.0
+    slope[0] = 0.0
+    for j in range(1, m + 1):
+        margin = scale * (scores[0] - scores[j])
+        small = np.exp(-abs(margin))
+        loss += np.log1p(small) + max(-margin, 0.0)
+        slope[j] = scale / m * (small if margin > 0 else 1.0) / (1.0 + small)
+        slope[0] -= slope[j]
+    return loss / m

@@ -1,0 +1,42 @@
+"""Blocks of work on all cores, with the same bits for any number of cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+from threadpoolctl import threadpool_limits
+
+from truerank.execution import available_cores
+
+Task = TypeVar("Task")
+Each = Callable[[Callable[[Task], object], Iterable[Task]], None]
+
+
+@contextmanager
+def on_all_cores(workers: int | None = None) -> Iterator[Each]:  # type: ignore[type-arg]
+    """Give a function that runs blocks in threads and returns when all are done.
+
+    BLAS has one thread meanwhile, so that a block is computed in the same way whoever runs it
+    and how many run beside it: the result does not depend on the number of cores. A busy
+    machine also hurts less than it hurts a BLAS whose threads wait for each other.
+
+    >>> squares = {}
+    >>> with on_all_cores() as each:
+    ...     each(lambda i: squares.update({i: i * i}), range(3))
+    >>> sorted(squares.items())
+    [(0, 0), (1, 1), (2, 4)]
+    """
+    with threadpool_limits(limits=1), ThreadPoolExecutor(workers or available_cores()) as pool:
+
+        def each(work: Callable[[Task], object], tasks: Iterable[Task]) -> None:
+            for _ in pool.map(work, tasks):
+                pass
+
+        try:
+            yield each
+        except BaseException:  # Ctrl-C included: do not wait for what has not started
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise

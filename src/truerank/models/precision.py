@@ -1,0 +1,47 @@
+"""The two precisions of a dense model, by name, and checks that many models share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from truerank.errors import InvalidArgumentError
+
+Precision = Literal["float32", "float64"]
+
+
+def dtype_of(precision: str) -> type[np.floating[Any]]:
+    """The numpy type of this name, or one clear sentence.
+
+    >>> dtype_of("float32")
+    <class 'numpy.float32'>
+    """
+    if precision not in get_args(Precision):
+        raise InvalidArgumentError("dtype", precision, "'float32' or 'float64'")
+    return np.float32 if precision == "float32" else np.float64
+
+
+def check_l2(l2: float, *, zero: bool = False, hint: str = "") -> None:
+    """A penalty is finite and positive; some models can do without (``zero``)."""
+    if not _is_number(l2) or not math.isfinite(l2) or not (l2 > 0 or (zero and l2 == 0)):
+        raise InvalidArgumentError(
+            "l2", l2, "at least 0 and finite" if zero else "positive and finite", hint
+        )
+
+
+def check_rank(rank: int, name: str = "rank") -> None:
+    """A rank is a whole number from 1."""
+    if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or rank < 1:
+        raise InvalidArgumentError(name, rank, "a whole number, at least 1")
+
+
+def check_dropout(p: float) -> None:
+    """A dropout probability leaves something."""
+    if not _is_number(p) or not 0 <= p < 1:
+        raise InvalidArgumentError("p", p, "at least 0 and below 1", "try 0.33")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

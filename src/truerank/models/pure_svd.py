@@ -1,0 +1,46 @@
+"""PureSVD: the best approximation of low rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from truerank.data.interactions import Interactions
+from truerank.models.encoder import EncoderModel
+from truerank.models.precision import Precision, check_rank, dtype_of
+from truerank.models.spectrum import Spectrum, decompose
+
+
+@dataclass(slots=True, eq=False)
+class PureSVD(EncoderModel):
+    r"""PureSVD [cremonesi2010]_.
+
+    .. math::
+        \min_{\mathrm{rank}(Y) \le k} \|X - Y\|_F^2, \qquad
+        Y = U_k \Sigma_k V_k^\top = X V_k V_k^\top \quad\text{(Eckart and Young)}
+
+    User factors are :math:`XV_k = U_k \Sigma_k`, item factors :math:`V_k`; a new user is projected
+    in the same way.
+
+    Attributes:
+        rank: The rank k, at most that of the data.
+        dtype: Of the factors; the decomposition is in float64.
+    """
+
+    rank: int = 50
+    dtype: Precision = "float32"
+    encoder: NDArray[Any] = field(init=False, repr=False)
+    item_factors: NDArray[Any] = field(init=False, repr=False)
+    user_factors: NDArray[Any] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_rank(self.rank)
+        dtype_of(self.dtype)
+
+    def fit(self, interactions: Interactions, *, spectrum: Spectrum | None = None) -> Self:
+        """Decompose X; ``spectrum`` is its decomposition, if it is known already."""
+        part = (spectrum or decompose(interactions, self.rank)).first(self.rank, "PureSVD")
+        self.keep(interactions, part.V, part.V)
+        return self

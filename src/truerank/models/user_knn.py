@@ -1,0 +1,131 @@
+"""User neighbourhoods: what resembling users have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from truerank.data.interactions import Interactions
+from truerank.errors import InvalidDataError
+from truerank.models.kept import KeptModel
+from truerank.models.similarities import Similarity, check_neighbourhood
+
+Indices = NDArray[np.integer[Any]]
+
+BLOCK_BYTES = 64 * 2**20
+"""Most that scores of whole rows may take while a few of each are picked."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UserKNNScorer:
+    r"""Scores :math:`s_{ui} = \sum_v S_{uv} X_{vi}`.
+
+    Memory: both sparse matrices, and one dense row per scored user.
+
+    Attributes:
+        neighbours: Users to score x known users, sparse.
+        known: Known users x items, sparse.
+    """
+
+    neighbours: sparse.csr_array
+    known: sparse.csr_array
+
+    @property
+    def n_items(self) -> int:
+        return int(self.known.shape[1])
+
+    def score_all(self, users: Indices) -> NDArray[np.float32]:
+        """Scores of all items, shape ``(len(users), n_items)``."""
+        scores: NDArray[np.float32] = (self.neighbours[users] @ self.known).toarray()
+        return scores
+
+    def score_pairs(self, users: Indices, items: Indices) -> NDArray[np.float32]:
+        """Scores of given items, in the shape of ``items``."""
+        users, items = np.asarray(users), np.asarray(items)
+        scores = np.empty(items.shape, np.float32)
+        step = max(1, BLOCK_BYTES // (4 * self.n_items))
+        for first in range(0, len(users), step):
+            some = slice(first, first + step)
+            scores[some] = np.take_along_axis(self.score_all(users[some]), items[some], axis=1)
+        return scores
+
+
+@dataclass(slots=True, eq=False)
+class UserKNN(KeptModel):
+    r"""User-kNN: scores :math:`s_{ui} = \sum_v S_{uv} X_{vi}` over the ``k`` nearest users.
+
+    :math:`S` is as in :class:`~truerank.models.ItemKNN` with users in the place of items, and in
+    each row :math:`u` only the ``k`` largest positive entries are kept. A new user is compared
+    with the known ones, but not with a known one of the same id.
+
+    Memory: the data twice, at most ``k`` entries per user, and 33 bytes per user and thread. The
+    same bits for any number of threads.
+
+    Attributes:
+        k: Neighbours per user.
+        similarity: ``"cosine"``, ``"jaccard"``, ``"dice"`` or ``"pearson"``.
+        shrink: Added to the denominator, at least 0: distrust of short histories.
+    """
+
+    k: int = 100
+    similarity: Similarity = "cosine"
+    shrink: float = 0.0
+    neighbours: sparse.csr_array = field(init=False)
+    known: sparse.csr_array = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_neighbourhood(self.k, self.similarity, self.shrink)
+
+    def fit(self, interactions: Interactions, *, workers: int | None = None) -> Self:
+        """Find the neighbours of every user, on all cores or ``workers`` threads."""
+        self.known = interactions.matrix()
+        self.neighbours = self._nearest(self.known, np.arange(interactions.n_users), workers)
+        self.remember(interactions)
+        return self
+
+    @property
+    def n_items(self) -> int:
+        return int(self.known.shape[1])
+
+    def score_all(self, users: Indices) -> NDArray[np.float32]:
+        """Scores of all items, shape ``(len(users), n_items)``."""
+        return self._scorer().score_all(users)
+
+    def score_pairs(self, users: Indices, items: Indices) -> NDArray[np.float32]:
+        """Scores of given items, in the shape of ``items``."""
+        return self._scorer().score_pairs(users, items)
+
+    def fold_in(self, history: Interactions, *, workers: int | None = None) -> UserKNNScorer:
+        """Scores for users known only by their history, from their nearest known users."""
+        if history.n_items != self.n_items:
+            raise InvalidDataError(
+                f"the history has {history.n_items:,} items and the model {self.n_items:,}; "
+                "fold in interactions over the items of the training data"
+            )
+        ids = self.trained_on.user_ids
+        own = np.full(history.n_users, -1, np.int64)
+        if ids.dtype.kind == history.user_ids.dtype.kind:
+            at = np.searchsorted(ids, history.user_ids)
+            at[at == len(ids)] = 0
+            same = ids[at] == history.user_ids
+            own[same] = at[same]
+        return UserKNNScorer(self._nearest(history.matrix(), own, workers), self.known)
+
+    def _nearest(
+        self, users: sparse.csr_array, own: NDArray[Any], workers: int | None
+    ) -> sparse.csr_array:
+        from truerank.models.neighbours import nearest_rows
+
+        found = nearest_rows(
+            users, self.known, k=self.k, similarity=self.similarity, shrink=self.shrink,
+            own=own, label="user-kNN", workers=workers,
+        )  # fmt: skip
+        found.sort_indices()
+        return found
+
+    def _scorer(self) -> UserKNNScorer:
+        return UserKNNScorer(self.neighbours, self.known)

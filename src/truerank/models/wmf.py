@@ -1,0 +1,82 @@
+"""WMF: weighted matrix factorisation of implicit feedback, the ancestor of iALS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from truerank.data.interactions import Interactions
+from truerank.models.als_model import ALSModel
+from truerank.models.als_problem import Ridge, frequency_scaled, observed
+from truerank.models.als_solvers import Solver
+from truerank.models.factor_model import Factors, check_positive
+from truerank.models.precision import Precision
+
+
+@dataclass(slots=True, eq=False)
+class WMF(ALSModel):
+    r"""Collaborative filtering for implicit feedback [hu2008]_.
+
+    .. math::
+        \min_{W,H} \sum_u \sum_i c_{ui} (w_u \cdot h_i - p_{ui})^2
+        + \lambda \left(\sum_u |w_u|^2 + \sum_i |h_i|^2\right),
+        \qquad c_{ui} = 1 + \alpha r_{ui}, \quad p_{ui} = \mathbb 1[r_{ui} > 0]
+
+    :math:`r` are the weights of the interactions (counts, hours), ones where there are none.
+    With the items fixed :math:`w_u = (H^\top C_u H + \lambda I)^{-1} H^\top C_u p_u`.
+
+    Dividing by :math:`1 + \alpha` shows it as an :class:`IALS` with ``nu=0`` for data without
+    weights, up to how strongly an observed score is pulled beyond 1; tune that one first.
+
+    Memory and solvers as in :class:`IALS`.
+
+    Attributes:
+        dim: Dimensions of the factors.
+        reg: lambda, positive; of the order of 1 to 1000.
+        alpha: Confidence per unit of weight, positive.
+        epochs: Times that both sides are solved.
+        solver: ``"cholesky"``, ``"cg"`` or ``"block"``; see :mod:`.als_solvers`.
+        cg_steps: Steps per row and half-step of ``"cg"``.
+        block_size: Dimensions solved together by ``"block"``.
+        init_std: Length of the users' vectors at the start, about.
+        seed: Of the random start.
+        dtype: ``"float32"`` or ``"float64"``.
+        track_objective: Note the objective after each epoch in ``objectives``; costs about as
+            much as one step of ``"cg"`` per epoch.
+    """
+
+    dim: int = 64
+    reg: float = 10.0
+    alpha: float = 10.0
+    epochs: int = 16
+    solver: Solver = "cholesky"
+    cg_steps: int = 3
+    block_size: int = 32
+    init_std: float = 0.1
+    seed: int = 0
+    dtype: Precision = "float32"
+    track_objective: bool = False
+    user_factors: Factors = field(init=False)
+    item_factors: Factors = field(init=False)
+    objectives: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.check_settings()
+        check_positive(reg=self.reg, alpha=self.alpha)
+
+    def pairs(self, interactions: Interactions) -> tuple[sparse.csr_array, NDArray[np.float64]]:
+        r""":math:`c (1 - s)^2 = s^2 + \alpha r s^2 - 2 c s + c` with :math:`c = 1 + \alpha r`."""
+        weights = observed(interactions)
+        extra = weights * self.alpha
+        return extra, 1.0 + extra.data
+
+    def ridge(self) -> Ridge:
+        """The same for all."""
+        return frequency_scaled(self.reg, 1.0, 0.0)
+
+    def weight_of_all(self) -> float:
+        """Each pair counts 1, and observed ones more."""
+        return 1.0

@@ -1,0 +1,326 @@
+"""A search finds the best setting, by the training part alone, and says how sure it is."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import truerank as tr
+from truerank.data import Interactions
+from truerank.errors import InvalidArgumentError, InvalidDataError, MissingExtraError
+from truerank.experiments.search import Between, search
+from truerank.experiments.search_validation import validation_split
+from truerank.models import EASE, ItemKNN
+from truerank.models.closed_form_mf import ClosedFormMF
+from truerank.models.lrr import LRR
+from truerank.models.pure_svd import PureSVD
+from truerank.split import Split
+
+from .search_world import N_ITEMS, PEAK, peaked, world
+
+DATA, AFFINITY = world()
+MODEL = peaked(AFFINITY)
+
+
+# -------------------------------------------------------------------- finding
+
+
+def test_a_grid_finds_the_peak() -> None:
+    found = search(MODEL, {"x": [0.0, 1.5, 3.0, 4.5], "y": 1.0}, DATA, metric="ndcg@10")
+    assert found.best_parameters == {"x": PEAK, "y": 1.0}
+    assert [trial.parameters["x"] for trial in found.trials] == [0.0, 1.5, 3.0, 4.5]
+    assert found.level_with_best == ()  # the others are far away
+    assert "is ahead of all that finished" in found.sentence
+
+
+@pytest.mark.parametrize("strategy", ["random", "optuna"])
+def test_draws_come_near_the_peak(strategy: Any) -> None:
+    if strategy == "optuna":
+        pytest.importorskip("optuna")
+    space = {"x": Between(0.0, 10.0)}
+    found = search(MODEL, space, DATA, metric="ndcg@10", strategy=strategy, n_trials=25)
+    assert abs(found.best.parameters["x"] - PEAK) < 1.0  # 25 blind draws miss it with 5e-3
+    again = search(MODEL, space, DATA, metric="ndcg@10", strategy=strategy, n_trials=12)
+    assert again.trials == found.trials[:12]
+    other = search(MODEL, space, DATA, metric="ndcg@10", strategy=strategy, n_trials=2, seed=1)
+    assert other.trials[:2] != found.trials[:2]
+
+
+def test_optuna_learns() -> None:
+    pytest.importorskip("optuna")
+    found = search(
+        MODEL, {"x": Between(0.0, 10.0)}, DATA, metric="ndcg@10", strategy="optuna", n_trials=30
+    )
+    away = [abs(trial.parameters["x"] - PEAK) for trial in found.trials]
+    assert np.mean(away[15:]) < np.mean(away[:10]) - 0.5
+
+
+def test_random_does_not_repeat_itself_and_stops_when_all_is_tried() -> None:
+    found = search(
+        ItemKNN, {"k": [1, 2, 3], "shrink": [0.0, 5.0]}, DATA,
+        metric="recall@10", strategy="random", n_trials=50,
+    )  # fmt: skip
+    assert len(found.trials) == 6
+    assert len({trial.key for trial in found.trials}) == 6
+
+
+def test_a_setting_that_comes_again_is_not_fitted_again() -> None:
+    pytest.importorskip("optuna")
+    found = search(
+        MODEL, {"x": [2.0, 3.0]}, DATA, metric="ndcg@10", strategy="optuna", n_trials=8
+    )  # fmt: skip
+    assert sum(trial.status == "finished" for trial in found.trials) <= 2
+    repeated = [trial for trial in found.trials if trial.status == "repeated"]
+    assert repeated
+    assert all(trial.n_scored == 0 for trial in repeated)
+
+
+# -------------------------------------------------------------------- value and error
+
+
+def test_values_are_those_of_rank_and_estimate() -> None:
+    split = tr.split.leave_one_out(DATA, seed=4)
+    found = search(EASE, {"l2": [5.0, 50.0]}, DATA, metric="ndcg@10", validation=split)
+    for trial in found.trials:
+        table = tr.rank(EASE(**trial.parameters).fit(split.train), split, progress=False)
+        values = table.per_user("ndcg@10")[1]
+        assert trial.value == pytest.approx(values.mean(), abs=1e-12)
+        assert trial.std_error == pytest.approx(values.std(ddof=1) / np.sqrt(len(values)))
+        assert trial.n_scored == table.n_scored.sum()
+
+
+def test_sampled_ranks_are_corrected_and_their_price_is_stated() -> None:
+    space = {"x": [2.0, 2.9, 3.0]}
+    full = search(MODEL, space, DATA, metric="recall@5")
+    sampled = search(MODEL, space, DATA, metric="recall@5", design=tr.Sampled(6))
+    for exact, guess in zip(full.trials, sampled.trials, strict=True):
+        assert guess.std_error > 1.2 * exact.std_error
+        assert abs(guess.value - exact.value) < 4 * guess.std_error
+    assert sampled.users_error == pytest.approx(full.best.std_error, rel=0.1)
+    assert sampled.share_scored == pytest.approx(6 / (N_ITEMS - 3), rel=1e-6)
+    assert "exact ranks of the same users would have left" in sampled.sentence
+    assert "pairs were scored" not in full.sentence
+
+
+def test_some_users_have_the_error_of_a_finite_population() -> None:
+    found = search(MODEL, {"x": [3.0]}, DATA, metric="recall@5", design=tr.Users(300))
+    p = found.best.value
+    expected = np.sqrt(p * (1 - p) / 299 * (1 - 300 / 1200))
+    assert found.best.std_error == pytest.approx(expected)
+    assert found.best.n_users == 300
+
+
+def test_neighbours_cannot_be_told_apart_and_strangers_can() -> None:
+    found = search(MODEL, {"x": [0.0, 2.99, 3.0, 3.01]}, DATA, metric="ndcg@10")
+    near = {trial.parameters["x"] for trial in (found.best, *found.level_with_best)}
+    assert near == {2.99, 3.0, 3.01}
+    assert "cannot be told apart from" in found.sentence
+    assert found.verdict is not None
+    assert found.verdict.correction == "bonferroni"
+
+
+def test_tables_that_were_not_kept_are_owned_up_to() -> None:
+    found = search(MODEL, {"x": [0.0, 1.0, 2.0, 3.0]}, DATA, metric="ndcg@10", keep=2)
+    assert [trial.parameters["x"] for trial in found.not_compared] == [1.0, 0.0]
+    assert "2 were not compared with it" in found.sentence
+
+
+def test_a_winner_at_the_edge_says_so() -> None:
+    found = search(MODEL, {"x": Between(0.0, 3.0, steps=3)}, DATA, metric="ndcg@10")
+    assert "Its x is the largest tried: search further that way." in found.sentence
+    inside = search(MODEL, {"x": [2.0, 3.0, 4.0]}, DATA, metric="ndcg@10")
+    assert "tried: search further" not in inside.sentence
+
+
+def test_ways_out() -> None:
+    found = search(ItemKNN, {"k": [1, 20, 50]}, DATA, metric="ndcg@10")
+    text = str(found)
+    assert text.splitlines()[0].split() == [
+        "trial",
+        "k",
+        "ndcg@10",
+        "±",
+        "s.e.",
+        "users",
+        "seconds",
+    ]
+    assert found.sentence in text
+    frame = found.to_frame()
+    assert frame["k"].tolist() == [1, 20, 50]
+    assert frame.loc[found.best.number, "level_with_best"]
+    assert found.to_dict()["best"]["parameters"] == found.best_parameters
+    model = found.fit(DATA)
+    assert isinstance(model, ItemKNN)
+    assert model.k == found.best_parameters["k"]
+    assert model.n_items == DATA.n_items
+
+
+# -------------------------------------------------------------------- one decomposition
+
+
+@pytest.mark.parametrize(
+    ("kind", "space"),
+    [
+        (LRR, {"l2": [1.0, 20.0], "rank": [3, 10]}),
+        (ClosedFormMF, {"l2": [1.0, 5.0], "rank": [3, 10], "dtype": "float64"}),
+        (PureSVD, {"rank": [2, 5, 10]}),
+    ],
+)
+def test_spectral_models_are_decomposed_once(
+    kind: Any, space: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = search(lambda **p: kind(**p), space, DATA, metric="ndcg@10")  # refits each
+    calls = []
+    from truerank.models import grid_of_spectrum, spectrum
+
+    def counted(*given: Any, **more: Any) -> Any:
+        calls.append(given)
+        return spectrum.decompose(*given, **more)
+
+    monkeypatch.setattr(grid_of_spectrum, "decompose", counted)
+    found = search(kind, space, DATA, metric="ndcg@10")
+    assert len(calls) == 1
+    for ours, theirs in zip(found.trials, plain.trials, strict=True):
+        assert ours.value == pytest.approx(theirs.value, abs=2e-4)  # near-ties in float32
+
+
+def test_a_failed_trial_does_not_end_the_search() -> None:
+    found = search(LRR, {"l2": 1.0, "rank": [5, 5000]}, DATA, metric="ndcg@10")
+    assert [trial.status for trial in found.trials] == ["finished", "failed"]
+    assert "rank 5,000 was asked of LRR" in found.trials[1].note
+    assert "rank 5,000 was asked of LRR" in str(found)
+    with pytest.raises(InvalidDataError, match=r"none of the 2 trials finished; .*rank 4,000"):
+        search(LRR, {"l2": 1.0, "rank": [4000, 5000]}, DATA, metric="ndcg@10")
+
+
+# -------------------------------------------------------------------- validation
+
+
+def splits() -> dict[str, Split]:
+    timed = Interactions.from_arrays(
+        DATA.users, DATA.indices, timestamp=np.arange(len(DATA)) % 97, item_ids=np.arange(N_ITEMS)
+    )
+    part = tr.split.ratio(DATA, 0.25, seed=1)
+    return {
+        "loo": tr.split.leave_one_out(timed, by="latest"),
+        "lko": tr.split.leave_k_out(DATA, 1),
+        "ratio": part,
+        "temporal": tr.split.temporal(timed, fraction=0.3),
+        "strong": tr.split.strong_generalization(DATA, n_users=200, fold_in=0.5),
+        "parts": tr.split.from_parts(part.train, part.held_out),
+    }
+
+
+@pytest.mark.parametrize("name", list(splits()))
+def test_validation_is_made_of_the_training_part(name: str) -> None:
+    test = splits()[name]
+    made = validation_split(test, None, seed=0)
+    usual = {"parts": "leave_one_out"}.get(name, test.rule["name"])
+    assert made.rule["name"] == usual
+    train = {(u, i) for u, i in zip(test.train.users, test.train.indices, strict=True)}
+    for part in (made.train, made.held_out, made.fold_in):
+        if part is not None:
+            assert {(u, i) for u, i in zip(part.users, part.indices, strict=True)} <= train
+    if name == "loo":
+        assert made.rule["by"] == "latest"
+
+
+def test_parts_with_long_histories_hold_out_a_tenth() -> None:
+    user, item = np.divmod(np.arange(600), 20)
+    long = tr.split.ratio(Interactions.from_arrays(user, item), 0.25)
+    made = validation_split(tr.split.from_parts(long.train, long.held_out), None, seed=0)
+    assert made.rule["name"] == "ratio"
+    assert (made.held_out.user_counts == 2).all()  # of fifteen
+
+
+def test_the_test_part_cannot_matter() -> None:
+    test = splits()["ratio"]
+    space = {"k": [3, 30]}
+    found = search(ItemKNN, space, test, metric="recall@10")
+    same = search(ItemKNN, space, test.train, metric="recall@10", validation=found.validation)
+    assert found.trials == same.trials
+
+
+def test_whole_new_users_are_folded_in() -> None:
+    test = splits()["strong"]
+    found = search(LRR, {"l2": [1.0, 10.0], "rank": [2, 8]}, test, metric="recall-capped@10")
+    made = found.validation
+    assert made.fold_in is not None
+    table = tr.rank(found.fit(made.train), made, progress=False)
+    direct = float(table.per_user("recall-capped@10")[1].mean())
+    assert found.best.value == pytest.approx(direct, abs=1e-3)
+
+
+def test_a_validation_split_that_holds_test_pairs_is_refused() -> None:
+    test = tr.split.leave_one_out(DATA, seed=1)
+    leaking = tr.split.leave_one_out(DATA, seed=2)
+    with pytest.raises(InvalidDataError, match="pairs of the validation split are in the test"):
+        search(ItemKNN, {"k": [3]}, test, validation=leaking, metric="recall@10")
+    small = tr.split.leave_one_out(world(n_users=50)[0])
+    with pytest.raises(InvalidDataError, match="over other users or items"):
+        search(ItemKNN, {"k": [3]}, test, validation=small, metric="recall@10")
+
+
+# -------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("model", "space", "more", "sentence"),
+    [
+        (EASE, {}, {}, r"space must be at least one parameter .* for instance \{'l2'"),
+        (EASE, {"l2": []}, {}, r"space\['l2'\] must be at least one value"),
+        (EASE, {"l_2": [1.0]}, {}, r"parameters of EASE, l2, dtype, got 'l_2'; did you mean 'l2'"),
+        (MODEL, {"z": [1.0]}, {}, r"parameters of make, x, y, got 'z'"),
+        (EASE, {"l2": [1.0, -1.0]}, {}, "l2 must be positive and finite, got -1.0"),
+        (EASE, {"l2": [float("nan")]}, {}, r"space\['l2'\] must be finite"),
+        (EASE, {"l2": [object()]}, {}, r"space\['l2'\] must be numbers, texts"),
+        (EASE, {"l2": [1.0]}, {"metric": "ndgc@10"}, "did you mean ndcg@10"),
+        (EASE, {"l2": [1.0]}, {"metric": "ndcg@99"}, "metric must be with K at most the 60 items"),
+        (EASE, {"l2": [1.0]}, {"strategy": "bayes"}, "strategy must be one of grid, random"),
+        (EASE, {"l2": [1.0]}, {"n_trials": 3}, "n_trials must be left out for a grid, which has 1"),
+        (EASE, {"l2": Between(1, 9)}, {}, r"strategy must be random or optuna .* steps=5"),
+        (EASE, {"l2": [1.0]}, {"strategy": "random", "n_trials": 0}, "n_trials must be a whole"),
+        (EASE, {"l2": [1.0]}, {"prune": 1.5}, "prune must be a probability below 1"),
+        (EASE, {"l2": [1.0]}, {"keep": 0}, "keep must be at least 1"),
+        (EASE, {"l2": [1.0]}, {"level": 95}, "level must be between 0 and 1"),
+        (EASE, {"l2": [1.0]}, {"candidates": "some"}, "candidates must be 'unseen' or 'all'"),
+        (EASE, {"l2": [1.0]}, {"design": tr.Given([[1]])}, "design must be Full, Sampled"),
+        (EASE, {"l2": [1.0]}, {"design": tr.Users(5), "prune": 0.1}, "design must be Full, Samp"),
+        (EASE, {"l2": [1.0]}, {"seed": -1}, "seed must be an integer"),
+        (EASE(), {"l2": [1.0]}, {}, "give tr.models.EASE, not"),
+        ("eas", {"l2": [1.0]}, {}, "did you mean 'ease'"),
+        (dict, {"l2": [1.0]}, {}, "something with fit"),
+    ],
+)  # fmt: skip
+def test_mistakes(model: Any, space: Any, more: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=sentence):
+        search(model, space, DATA, **{"metric": "ndcg@10", **more})
+
+
+def test_data_must_be_data() -> None:
+    with pytest.raises(InvalidArgumentError, match="data must be Interactions or a Split"):
+        search(EASE, {"l2": [1.0]}, [[1, 2]], metric="ndcg@10")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"low": 2, "high": 1},
+        {"low": 0, "high": 1, "log": True},
+        {"low": 0.5, "high": 3, "whole": True},
+        {"low": 0, "high": 1, "steps": 1},
+        {"low": 0, "high": float("inf")},
+    ],
+)
+def test_ranges_that_are_none(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgumentError):
+        Between(**wrong)
+
+
+def test_optuna_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(MissingExtraError, match=r"strategy='optuna' needs .*truerank\[tune\]"):
+        search(EASE, {"l2": [1.0]}, DATA, metric="ndcg@10", strategy="optuna")

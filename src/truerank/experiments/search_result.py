@@ -27,6 +27,9 @@ NAMED = 5
 """Rivals that the sentence names, at most."""
 
 
+NOTICEABLE = 0.05
+"""Growth of a standard error that its own error, from 200 resamples, does not hide."""
+
 FEWEST_FOR_EDGES = 3
 """Of two values, one is always at the edge."""
 
@@ -127,9 +130,10 @@ class SearchResult:
         if math.isnan(self.users_error) or not self.users_error > 0:
             return said + "."
         more = self.best.std_error / self.users_error - 1
+        price = f"made it {more:.0%} larger" if more >= NOTICEABLE else "cost next to nothing"
         return (
             f"{said}; exact ranks of the same users would have left a standard error of "
-            f"{self.users_error:.4f}, so sampling made it {max(0.0, more):.0%} larger."
+            f"{self.users_error:.4f}, so sampling {price}."
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -58,7 +58,10 @@ class Trial:
                 "a trial of the log has other fields than this version of truerank writes; "
                 "resume with the version that began the search, or choose another log"
             )
-        return cls(**{k: math.nan if v is None and k in _FLOATS else v for k, v in values.items()})
+        whole: dict[str, Any] = {
+            k: math.nan if v is None and k in _FLOATS else v for k, v in values.items()
+        }
+        return cls(**whole)
 
 
 _FLOATS = ("value", "std_error")

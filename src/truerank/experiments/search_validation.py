@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,8 @@ def validation_split(data: Interactions | Split, how: Validation, seed: int) -> 
 def _usual(data: Interactions | Split, seed: int) -> Split:
     if isinstance(data, Interactions):
         return leave_one_out(data, seed=seed)
-    rule, train = data.rule, data.train
+    rule: dict[str, Any] = dict(data.rule)
+    train = data.train
     by = rule.get("by", "random")
     if rule["name"] == "leave_one_out":
         return leave_one_out(train, seed=seed, by=by)

@@ -18,6 +18,7 @@ from truerank.rng import Stream, checked_seed
 Factors = NDArray[Any]
 Indices = NDArray[np.integer[Any]]
 
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FactorScores:
     r"""Scores :math:`s_{ui} = w_u \cdot h_i`.

@@ -106,7 +106,7 @@ def _without(V: Block, basis: Block, each: Each) -> Block:  # type: ignore[type-
     """V without its part in the basis."""
     if basis.shape[1] == 0:
         return V
-    return V - times(basis, inner(basis, V, each), each)
+    return np.asarray(V - times(basis, inner(basis, V, each), each))
 
 
 def _with_room(Q: Block, used: int, following: Block) -> Block:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from truerank.errors import TruerankError
     from truerank.estimators import Diagnostics, Estimate, estimate, rank_distribution
     from truerank.execution import Processes, Serial, Threads
+    from truerank.experiments.search import Between, search
     from truerank.ranking import (
         Adaptive,
         FactorScorer,
@@ -47,6 +48,8 @@ _HOMES: dict[str, str] = {
     "Processes": "truerank.execution",
     "Serial": "truerank.execution",
     "Threads": "truerank.execution",
+    "Between": "truerank.experiments.search",
+    "search": "truerank.experiments.search",
     "Adaptive": "truerank.ranking",
     "FactorScorer": "truerank.ranking",
     "Full": "truerank.ranking",
@@ -68,6 +71,7 @@ _ROOMS = ("adapters", "comparison", "metrics", "models", "split")
 
 __all__ = [
     "Adaptive",
+    "Between",
     "Diagnostics",
     "Estimate",
     "FactorScorer",
@@ -101,6 +105,7 @@ __all__ = [
     "read_ncf_negatives",
     "read_ranks",
     "read_trec",
+    "search",
     "split",
 ]
 

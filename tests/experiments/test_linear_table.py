@@ -29,7 +29,7 @@ def small_recipe(*names: str) -> Recipe:
         if row.name in names:
             learn = row.learn | {"epochs": 2, "batch_size": 512} if row.base else {}
             if "threshold" in learn:
-                learn["threshold"] = [0.001]
+                learn["threshold"] = 0.001
             rows.append(replace(row, grid={"ml-20m": SMALL.get(row.name, {})}, learn=learn))
     return replace(linear_recipe(), rows=tuple(rows))
 

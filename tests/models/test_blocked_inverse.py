@@ -31,7 +31,7 @@ def test_lower_triangle_of_the_inverse(n: int) -> None:
 
 
 def test_tiles_of_the_real_size() -> None:
-    A = positive_definite(1100).astype(np.float32)
+    A = positive_definite(1300).astype(np.float32)
     exact = np.linalg.inv(A.astype(np.float64))
     invert_in_place(A)
     error = np.linalg.norm(np.tril(A - exact)) / np.linalg.norm(np.tril(exact))

@@ -147,16 +147,17 @@ def test_the_same_bits_for_any_number_of_threads(nonnegative: bool) -> None:
 
 
 @pytest.mark.parametrize("nonnegative", [True, False])
-@pytest.mark.parametrize(
-    ("what", "value"), [("GRAM_BYTES", 4 * 200 * 31), ("COLUMN_BYTES", 8 * 200 * 70)]
-)
+@pytest.mark.parametrize(("what", "rows"), [("GRAM_BYTES", 9), ("COLUMN_BYTES", 25)])
 def test_little_memory_gives_the_same_weights(
-    what: str, value: int, nonnegative: bool, monkeypatch: pytest.MonkeyPatch
+    what: str, rows: int, nonnegative: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = SLIM(l1=0.5, l2=5.0, nonnegative=nonnegative, tol=1e-9, dtype="float64")
-    whole = model.fit(demo()).item_item.toarray()
-    monkeypatch.setattr(slim, what, value)
-    assert model.fit(demo()).item_item.toarray() == pytest.approx(whole, abs=1e-8)
+    """Few rows of the Gram matrix kept, or few weights moving at a time."""
+    data = as_data(random_matrix(9, users=120, items=60, weighted=True))
+    model = SLIM(l1=2.0, l2=20.0, nonnegative=nonnegative, tol=1e-9, dtype="float64")
+    whole = model.fit(data).item_item.toarray()
+    assert (whole != 0).sum(axis=0).max() > 25
+    monkeypatch.setattr(slim, what, 8 * 60 * rows)
+    assert model.fit(data).item_item.toarray() == pytest.approx(whole, abs=1e-8)
 
 
 def test_k_keeps_the_largest_weights() -> None:

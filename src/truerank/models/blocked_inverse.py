@@ -17,11 +17,14 @@ from scipy.linalg import lapack
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models.parallel import Each, on_all_cores
 
-TILE = 512
+TILE = 1024
 """Rows of a block: deep enough for the matrix product, small enough for one core's LAPACK."""
 
+FLAT = 4
+"""Into how many strips the rows of a block are cut next to the diagonal."""
+
 WIDTH = 2048
-"""Columns of one product: 512 x 2048 results are added while they are in the cache."""
+"""Columns of one product: 1024 x 2048 results are added while they are in the cache."""
 
 
 def steps(n: int) -> int:
@@ -50,12 +53,12 @@ def invert_in_place(
     and the tile :math:`D`.
 
     Cost: :math:`n^3` operations, as many as ``potrf`` and ``potri`` together, nearly all in
-    products of 512 x 512 by 512 x 2048; every step costs the same, so progress is even. The tile
+    products of 1024 x 1024 by 1024 x 2048; every step costs the same, so progress is even. The tile
     is inverted in float64. For a symmetric positive definite matrix no pivoting is needed, and
     the error grows with the condition number as that of Cholesky does. The result has the same
     bits for any number of threads.
 
-    Memory: two columns of tiles, 2 x n x 512 numbers, and 512 x 2048 per thread.
+    Memory: two columns of tiles, 2 x n x 1024 numbers, and 1024 x 2048 per thread.
 
     Args:
         A: Square, float32 or float64; only its lower triangle is read.
@@ -74,34 +77,39 @@ def invert_in_place(
     columns = np.empty((2, n, min(n, TILE)), A.dtype)
     buffers = threading.local()
     with on_all_cores(workers) as each:
+        D = _inverse_of_tile(A[:TILE, :TILE], 0)
         for k in range(0, n, TILE):
-            _sweep(A, k, min(k + TILE, n), columns, buffers, each)
+            D = _sweep(A, D, k, columns, buffers, each)
             if progress is not None:
                 progress()
 
 
 def _sweep(
     A: NDArray[Any],
+    D: NDArray[Any],
     k: int,
-    end: int,
     columns: NDArray[Any],
     buffers: threading.local,
     each: Each,  # type: ignore[type-arg]
-) -> None:
-    """Move the block k..end-1 from the unswept to the swept."""
-    n, size = len(A), end - k
-    D = _inverse_of_tile(A[k:end, k:end], k).astype(A.dtype)
+) -> NDArray[Any]:
+    """Move the block at k, whose tile has the inverse D, to the swept; the next block's D."""
+    n, size = len(A), len(D)
+    end = k + size
     B, T = columns[:, : n - size, :size]  # rows of the block itself are left out
     bounds = [(i, min(i + TILE, k)) for i in range(0, k, TILE)]
     bounds += [(i, min(i + TILE, n)) for i in range(end, n, TILE)]
+    following = [D]
 
     def place(i: int) -> int:
         return i if i < end else i - size
 
     def multiply(rows: tuple[int, int]) -> None:
-        here = slice(place(rows[0]), place(rows[0]) + rows[1] - rows[0])
-        B[here] = A[k:end, slice(*rows)].T if rows[0] < k else A[slice(*rows), k:end]
+        first, last = rows
+        here = slice(place(first), place(first) + last - first)
+        own = A[k:end, first:last].T if first < k else A[first:last, k:end]
+        B[here] = own
         np.matmul(B[here], D, out=T[here])
+        np.negative(T[here], out=own) if first < k else np.copyto(own, T[here])
 
     def update(rows: tuple[int, int]) -> None:
         first, last = rows
@@ -113,12 +121,14 @@ def _sweep(
             np.matmul(T[t : t + bottom - top], B[b : b + right - left].T, out=product)
             target = A[top:bottom, left:right]
             change(target, product, out=target)
+        if first == end:  # while the others are still at it
+            following[0] = _inverse_of_tile(A[first:last, first:last], first)
 
     each(multiply, bounds)
-    each(update, reversed(bounds))  # the longest rows first: nobody waits at the end
-    A[k:end, :k] = -T[:k].T
-    A[end:, k:end] = T[k:]
+    # The next tile first: its inverse will be ready. Then the longest rows: nobody waits for them.
+    each(update, sorted(bounds, key=lambda rows: (rows[0] != end, -rows[0])))
     A[k:end, k:end] = D
+    return following[0]
 
 
 def _below_diagonal(first: int, last: int, k: int, end: int) -> list[tuple[int, int, int, int]]:
@@ -133,15 +143,15 @@ def _below_diagonal(first: int, last: int, k: int, end: int) -> list[tuple[int, 
         for start, right in spans
         for left in range(start, right, WIDTH)
     ]
-    flat = TILE // 4
+    flat = max(1, TILE // FLAT)
     return wide + [
         (top, first, min(top + flat, last), min(top + flat, last))
         for top in range(first, last, flat)
     ]
 
 
-def _inverse_of_tile(tile: NDArray[Any], k: int) -> NDArray[np.float64]:
-    """The whole inverse of a tile of which the lower triangle is given."""
+def _inverse_of_tile(tile: NDArray[Any], k: int) -> NDArray[Any]:
+    """The whole inverse of a tile of which the lower triangle is given, by way of float64."""
     # Rows in C order are columns in Fortran order: our lower triangle is LAPACK's upper.
     factor, failed = lapack.dpotrf(tile.astype(np.float64).T, lower=0, overwrite_a=1)
     if not failed:
@@ -152,7 +162,7 @@ def _inverse_of_tile(tile: NDArray[Any], k: int) -> NDArray[np.float64]:
             f"{tile.dtype}; raise l2, or take dtype='float64'"
         )
     upper = np.triu(inverse)
-    return np.asarray(upper + np.triu(upper, 1).T)
+    return np.asarray(upper + np.triu(upper, 1).T, dtype=tile.dtype)
 
 
 def _buffer(buffers: threading.local, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -21,10 +21,10 @@ from truerank.models.nearby.kernels import (
     Columns,
     Sums,
     dense_block,
-    low_rank_block,
     sparse_block,
     sparse_entries,
 )
+from truerank.models.nearby.low_rank_kernel import low_rank_block
 from truerank.models.nearby.parameters import (
     Coefficients,
     Parameters,

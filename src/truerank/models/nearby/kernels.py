@@ -1,4 +1,4 @@
-r"""Loss and gradients of a block of positive pairs, for the three forms of :math:`W`; compiled.
+r"""Loss and gradients of a block of positive pairs, for a dense or sparse :math:`W`; compiled.
 
 The score of item :math:`j` for an input row :math:`x` is
 :math:`s_j = T_j u_j`, :math:`u_j = \sum_l x_l H_l W_{lj}`. With the slopes
@@ -10,13 +10,6 @@ The score of item :math:`j` for an input row :math:`x` is
     \frac{\partial \ell}{\partial W_{lj}} = x_l H_l r_j T_j.
 
 Only the items of the row and the few targets matter, so nothing of size n x n is ever written.
-For :math:`W = A\,\mathrm{diag}(g) B^\top`, with :math:`z = \sum_l x_l H_l A_l` and
-:math:`q = \sum_j r_j T_j B_j`,
-
-.. math::
-    u_j = (z \circ g) \cdot B_j, \qquad \frac{\partial \ell}{\partial g} = z \circ q, \qquad
-    \frac{\partial \ell}{\partial H_l} = x_l\, A_l \cdot (g \circ q).
-
 Gradients are added up in the block's own arrays; the caller sums blocks in a fixed order.
 """
 
@@ -31,9 +24,6 @@ from numpy.typing import NDArray
 from truerank.models.nearby.draws import Rows, Rule, bpr, draw_input, draw_targets
 
 Floats = NDArray[np.float64]
-
-FREE = {"reassoc", "contract", "nsz"}
-"""Sums may be taken in the order of vector registers: always the same one, on one machine."""
 
 
 class Columns(NamedTuple):
@@ -53,7 +43,7 @@ class Sums(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def _longest(rows: Rows, pairs: NDArray[np.int64]) -> int:
+def longest_row(rows: Rows, pairs: NDArray[np.int64]) -> int:
     """The longest row of these pairs."""
     longest = 0
     for pair in pairs:
@@ -105,7 +95,7 @@ def dense_block(
     sums: Sums,
 ) -> float:
     """The sum of the losses of these pairs, for a dense W."""
-    longest, n_targets = _longest(rows, pairs), rule.n_negatives + 1
+    longest, n_targets = longest_row(rows, pairs), rule.n_negatives + 1
     items, x = np.empty(longest, np.int64), np.empty(longest)
     targets, slope = np.empty(n_targets, np.int64), np.empty(n_targets)
     entries, loss = np.empty((longest, n_targets)), 0.0
@@ -134,7 +124,7 @@ def sparse_block(
     slopes: Floats,
 ) -> float:
     """The same for a sparse W, each entry times its own ``entry``; notes all slopes."""
-    longest, n_targets = _longest(rows, pairs), rule.n_negatives + 1
+    longest, n_targets = longest_row(rows, pairs), rule.n_negatives + 1
     items, x = np.empty(longest, np.int64), np.empty(longest)
     targets, entries = np.empty(n_targets, np.int64), np.empty((longest, n_targets))
     place = np.full(rows.n_items, -1)  # of an item in the input row, or -1
@@ -173,7 +163,7 @@ def sparse_entries(
     A column belongs to one part, so threads never meet and the order of the sums is settled.
     The rows are drawn again, which costs less than keeping them.
     """
-    longest = _longest(rows, pairs)
+    longest = longest_row(rows, pairs)
     items, x = np.empty(longest, np.int64), np.empty(longest)
     targets, value = np.empty(rule.n_negatives + 1, np.int64), np.zeros(rows.n_items)
     for p in range(len(pairs)):
@@ -192,70 +182,3 @@ def sparse_entries(
                     grad[at] += weight * y * W.values[at]
         if n > 0:
             value[items[:n]] = 0.0
-
-
-@njit(nogil=True, cache=True, fastmath=FREE)
-def low_rank_block(
-    rows: Rows,
-    rule: Rule,
-    key: np.uint64,
-    pairs: NDArray[np.int64],
-    A: NDArray[Any],
-    B: NDArray[Any],
-    gain: NDArray[Any],
-    head: Floats,
-    tail: Floats,
-    sums: Sums,
-) -> float:
-    """The sum of the losses of these pairs, for W = A diag(gain) B'."""
-    longest, n_targets, k = _longest(rows, pairs), rule.n_negatives + 1, A.shape[1]
-    items, x = np.empty(longest, np.int64), np.empty(longest)
-    targets, slope, inner = np.empty(n_targets, np.int64), np.empty(n_targets), np.empty(n_targets)
-    z, q, scaled = np.empty(k, A.dtype), np.empty(k, A.dtype), np.empty(k, A.dtype)
-    loss = 0.0
-    for pair in pairs:
-        n = draw_input(rows, rule, key, pair, items, x)
-        draw_targets(rows, key, pair, targets)
-        z[:] = 0
-        own = 0.0  # the positive's own value in its input, where the diagonal would tell it
-        for a in range(n):
-            if rule.zero_diagonal and items[a] == targets[0]:
-                own = x[a]
-            y, row = A.dtype.type(x[a] * head[items[a]]), A[items[a]]
-            for c in range(k):
-                z[c] += y * row[c]
-        scaled[:] = z * gain
-        for j in range(n_targets):
-            inner[j] = _dot(scaled, B[targets[j]])
-        diagonal = _dot(A[targets[0]], gain * B[targets[0]]) if own != 0.0 else 0.0
-        inner[0] -= own * head[targets[0]] * diagonal
-        loss += bpr(inner * tail[targets], rule.scale, slope)
-        q[:] = 0
-        for j in range(n_targets):
-            weight, row = A.dtype.type(slope[j] * tail[targets[j]]), B[targets[j]]
-            for c in range(k):
-                q[c] += weight * row[c]
-        lost = own * slope[0] * tail[targets[0]]
-        if len(sums.gain):
-            for c in range(k):
-                sums.gain[c] += z[c] * q[c]
-            if lost != 0.0:
-                row, column = A[targets[0]], B[targets[0]]
-                for c in range(k):
-                    sums.gain[c] -= lost * head[targets[0]] * row[c] * column[c]
-        if len(sums.head):
-            for j in range(n_targets):
-                sums.tail[targets[j]] += slope[j] * inner[j]
-            scaled[:] = q * gain
-            for a in range(n):
-                sums.head[items[a]] += x[a] * _dot(A[items[a]], scaled)
-            sums.head[targets[0]] -= lost * diagonal
-    return loss
-
-
-@njit(nogil=True, cache=True, fastmath=FREE)
-def _dot(a: NDArray[Any], b: NDArray[Any]) -> float:
-    total = a.dtype.type(0)
-    for i in range(len(a)):
-        total += a[i] * b[i]
-    return np.float64(total)

@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 # Real data sets for the tests that can use them: a folder beside the repository, if it is there.
 TRUERANK_DATA ?= $(wildcard $(CURDIR)/../shared/data)
 export TRUERANK_DATA
-BROWSER := $(firstword $(shell command -v chromium; command -v chromium-browser; command -v google-chrome; command -v google-chrome-stable))
+BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
+BROWSER := $(firstword $(foreach folder,$(subst :, ,$(PATH)),$(wildcard $(addprefix $(folder)/,$(BROWSERS)))))
 
 # Other libraries bring old pins (ray 2.6, pandas 2): an environment of their own.
 ADAPTERS := .venv-adapters

@@ -18,7 +18,7 @@ def positive_definite(n: int, *, condition: float = 100.0, seed: int = 0) -> np.
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many tiles of few rows, so that small matrices go through all of the code."""
     monkeypatch.setattr(blocked_inverse, "TILE", 8)
-    monkeypatch.setattr(blocked_inverse, "WIDTH", 12)
+    monkeypatch.setattr(blocked_inverse, "STRIP", 12)
 
 
 @pytest.mark.usefixtures("small_tiles")

@@ -6,7 +6,6 @@ LAPACK's ``potrf`` and ``potri`` do this too, but they show no progress, and Ope
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -15,16 +14,14 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.models.blas import add_product
 from truerank.models.parallel import Each, on_all_cores
 
-TILE = 1024
-"""Rows of a block: deep enough for the matrix product, small enough for one core's LAPACK."""
+TILE = 256
+"""Rows of a block: deep enough for a fast product, shallow enough to cost little besides."""
 
-FLAT = 4
-"""Into how many strips the rows of a block are cut next to the diagonal."""
-
-WIDTH = 2048
-"""Columns of one product: 1024 x 2048 results are added while they are in the cache."""
+STRIP = 512
+"""Rows that one thread changes at a time."""
 
 
 def steps(n: int) -> int:
@@ -53,12 +50,12 @@ def invert_in_place(
     and the tile :math:`D`.
 
     Cost: :math:`n^3` operations, as many as ``potrf`` and ``potri`` together, nearly all in
-    products of 1024 x 1024 by 1024 x 2048; every step costs the same, so progress is even. The tile
-    is inverted in float64. For a symmetric positive definite matrix no pivoting is needed, and
-    the error grows with the condition number as that of Cholesky does. The result has the same
-    bits for any number of threads.
+    products 256 deep, and :math:`512 n^2` more for :math:`T`; every step costs the same, so
+    progress is even. The tile is inverted in float64. For a symmetric positive definite matrix no
+    pivoting is needed, and the error grows with the condition number as that of Cholesky does.
+    The result has the same bits for any number of threads.
 
-    Memory: two columns of tiles, 2 x n x 1024 numbers, and 1024 x 2048 per thread.
+    Memory: two columns of tiles, 2 x n x 256 numbers.
 
     Args:
         A: Square, float32 or float64; only its lower triangle is read.
@@ -74,12 +71,11 @@ def invert_in_place(
             "A", f"{A.dtype} of shape {A.shape}", "a square matrix of float32 or float64"
         )
     n = len(A)
-    columns = np.empty((2, n, min(n, TILE)), A.dtype)
-    buffers = threading.local()
+    B, T = np.empty((2, n, min(n, TILE)), A.dtype)
     with on_all_cores(workers) as each:
         D = _inverse_of_tile(A[:TILE, :TILE], 0)
         for k in range(0, n, TILE):
-            D = _sweep(A, D, k, columns, buffers, each)
+            D = _sweep(A, D, k, B[:, : len(D)], T[:, : len(D)], each)
             if progress is not None:
                 progress()
 
@@ -88,47 +84,40 @@ def _sweep(
     A: NDArray[Any],
     D: NDArray[Any],
     k: int,
-    columns: NDArray[Any],
-    buffers: threading.local,
+    B: NDArray[Any],
+    T: NDArray[Any],
     each: Each,  # type: ignore[type-arg]
 ) -> NDArray[Any]:
     """Move the block at k, whose tile has the inverse D, to the swept; the next block's D."""
-    n, size = len(A), len(D)
-    end = k + size
-    B, T = columns[:, : n - size, :size]  # rows of the block itself are left out
-    bounds = [(i, min(i + TILE, k)) for i in range(0, k, TILE)]
-    bounds += [(i, min(i + TILE, n)) for i in range(end, n, TILE)]
+    n, end = len(A), k + len(D)
     following = [D]
+    after = min(end + TILE, n)
+    strips = [(end, after), *_strips(after, n), *_strips(0, k)]
 
-    def place(i: int) -> int:
-        return i if i < end else i - size
-
-    def multiply(rows: tuple[int, int]) -> None:
-        first, last = rows
-        here = slice(place(first), place(first) + last - first)
+    def multiply(strip: tuple[int, int]) -> None:
+        first, last = strip
         own = A[k:end, first:last].T if first < k else A[first:last, k:end]
-        B[here] = own
-        np.matmul(B[here], D, out=T[here])
-        np.negative(T[here], out=own) if first < k else np.copyto(own, T[here])
+        B[first:last] = own
+        np.matmul(B[first:last], D, out=T[first:last])
+        np.negative(T[first:last], out=own) if first < k else np.copyto(own, T[first:last])
 
-    def update(rows: tuple[int, int]) -> None:
-        first, last = rows
-        change = np.add if first < k else np.subtract
-        for top, left, bottom, right in _below_diagonal(first, last, k, end):
-            room = _buffer(buffers, A.dtype)[: (bottom - top) * (right - left)]
-            product = room.reshape(bottom - top, right - left)
-            t, b = place(top), place(left)
-            np.matmul(T[t : t + bottom - top], B[b : b + right - left].T, out=product)
-            target = A[top:bottom, left:right]
-            change(target, product, out=target)
-        if first == end:  # while the others are still at it
-            following[0] = _inverse_of_tile(A[first:last, first:last], first)
+    def update(strip: tuple[int, int]) -> None:
+        sign = 1.0 if strip[0] < k else -1.0
+        for top, left, bottom, right in _below_diagonal(*strip, k, end):
+            add_product(A[top:bottom, left:right], sign, T[top:bottom], B[left:right])
+        if strip[0] == end < n:  # while the others are still at it
+            following[0] = _inverse_of_tile(A[end:after, end:after], end)
 
-    each(multiply, bounds)
-    # The next tile first: its inverse will be ready. Then the longest rows: nobody waits for them.
-    each(update, sorted(bounds, key=lambda rows: (rows[0] != end, -rows[0])))
+    each(multiply, strips)
+    # The next tile comes first: its inverse will be ready. The shortest rows come last.
+    each(update, strips)
     A[k:end, k:end] = D
     return following[0]
+
+
+def _strips(first: int, last: int) -> list[tuple[int, int]]:
+    """Rows first..last-1 in strips, the lowest first, whose rows are longest."""
+    return [(top, min(top + STRIP, last)) for top in reversed(range(first, last, STRIP))]
 
 
 def _below_diagonal(first: int, last: int, k: int, end: int) -> list[tuple[int, int, int, int]]:
@@ -137,16 +126,10 @@ def _below_diagonal(first: int, last: int, k: int, end: int) -> list[tuple[int, 
     Columns k..end-1 are left out. Next to the diagonal the rectangles are flat, so that little is
     computed above it.
     """
-    spans = [(0, min(k, first)), (end, first)] if first >= end else [(0, first)]
-    wide = [
-        (first, left, last, min(left + WIDTH, right))
-        for start, right in spans
-        for left in range(start, right, WIDTH)
-    ]
-    flat = max(1, TILE // FLAT)
-    return wide + [
-        (top, first, min(top + flat, last), min(top + flat, last))
-        for top in range(first, last, flat)
+    before = [(0, k), (end, first)] if first >= end else [(0, first)]
+    flat = [(top, min(top + TILE // 2, last)) for top in range(first, last, max(1, TILE // 2))]
+    return [(first, left, last, right) for left, right in before] + [
+        (top, first, bottom, bottom) for top, bottom in flat
     ]
 
 
@@ -163,11 +146,3 @@ def _inverse_of_tile(tile: NDArray[Any], k: int) -> NDArray[Any]:
         )
     upper = np.triu(inverse)
     return np.asarray(upper + np.triu(upper, 1).T, dtype=tile.dtype)
-
-
-def _buffer(buffers: threading.local, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Room for one product, kept by each thread: asking anew would cost more than adding."""
-    if not hasattr(buffers, "room"):
-        buffers.room = np.empty(TILE * WIDTH, dtype)
-    room: NDArray[Any] = buffers.room
-    return room

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from truerank import adapters, comparison, metrics, models, split
+    from truerank import adapters, comparison, losses, metrics, models, split
     from truerank.comparison import Plan, Verdict, compare, plan
     from truerank.data import Interactions, load_dataset
     from truerank.errors import TruerankError
@@ -67,7 +67,7 @@ _HOMES: dict[str, str] = {
     "read_trec": "truerank.ranking.foreign",
     "__version__": "truerank.version",
 }
-_ROOMS = ("adapters", "comparison", "metrics", "models", "split")
+_ROOMS = ("adapters", "comparison", "losses", "metrics", "models", "split")
 
 __all__ = [
     "Adaptive",
@@ -95,6 +95,7 @@ __all__ = [
     "comparison",
     "estimate",
     "load_dataset",
+    "losses",
     "metrics",
     "models",
     "plan",

@@ -170,3 +170,13 @@ def test_mistakes_are_one_sentence(table: LinearTable) -> None:
     without = replace(table.recipe.row("EASE"), grid={}, name="EASE without a grid")
     with pytest.raises(InvalidArgumentError, match="one with a grid for ml-20m"):
         table.line(without)
+
+
+def test_generated_data_have_the_shape_of_the_set() -> None:
+    recipe, data = linear_recipe().generated("msd", 0.005)
+    assert (data.n_users, data.n_items) == (2857, 206)
+    assert recipe.row("LRR").grid == {"msd": {"l2": [1000.0], "rank": [10]}}
+    with pytest.raises(InvalidArgumentError, match="ml-20m, netflix, msd to be generated"):
+        linear_recipe().generated("ml-1m")
+    with pytest.raises(InvalidArgumentError, match="share must be above 0"):
+        linear_recipe().generated("msd", 2.0)

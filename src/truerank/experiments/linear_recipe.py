@@ -12,6 +12,7 @@ from typing import Any
 
 from truerank.data import Interactions, load_dataset
 from truerank.data.filters import active_users, at_least
+from truerank.data.synthetic import generate
 from truerank.errors import InvalidArgumentError
 from truerank.split import Split, strong_generalization
 
@@ -99,6 +100,40 @@ class Recipe:
             for role in ("test", "validation")
         )
         return test, validation
+
+    def generated(self, data: str, share: float = 1.0) -> tuple[Recipe, Interactions]:
+        """Generated data of a set's shape, and the recipe for them.
+
+        Users and items are a share of the set's; interactions per user are the set's (at most a
+        quarter of the items), so that penalties, which follow how often an item is met, can stay.
+        Ranks are cut with the items.
+
+        Args:
+            data: A data set of the recipe that has a shape.
+            share: Of the users and items, above 0 and at most 1.
+        """
+        shapes = {name: how["shape"] for name, how in self.data.items() if "shape" in how}
+        if data not in shapes:
+            raise InvalidArgumentError("data", data, f"one of {', '.join(shapes)} to be generated")
+        if not 0 < share <= 1:
+            raise InvalidArgumentError("share", share, "above 0 and at most 1")
+        shape = shapes[data]
+        n_users, n_items = (round(share * shape[side]) for side in ("users", "items"))
+        per_user = min(shape["interactions"] / shape["users"], n_items / 4)
+        interactions = generate(n_users, n_items, interactions_per_user=per_user)
+        rows = tuple(
+            replace(row, grid={data: _cut(row.grid[data], share)}) if row.grid else row
+            for row in self.rows
+        )
+        return replace(self, rows=rows), interactions
+
+
+def _cut(grid: Mapping[str, list[Any]], share: float) -> dict[str, list[Any]]:
+    """The grid with a share of every rank, at least 1."""
+    return {
+        name: [max(1, round(share * value)) for value in values] if name == "rank" else values
+        for name, values in grid.items()
+    }
 
 
 def filtered(data: Interactions, how: Mapping[str, Any]) -> Interactions:

@@ -8,6 +8,8 @@ from truerank.cli.options import examples
 from truerank.cli.reproduce.accuracy import accuracy
 from truerank.cli.reproduce.cost_curve import cost_curve_command
 from truerank.cli.reproduce.coverage import coverage
+from truerank.cli.reproduce.linear import linear
+from truerank.cli.reproduce.published import published_command
 
 app = typer.Typer(no_args_is_help=True, help="Measure what the documentation claims.")
 app.command(epilog=examples("truerank reproduce accuracy --data ml-1m --model ease --repeats 10"))(
@@ -20,3 +22,13 @@ app.command(
     "cost-curve",
     epilog=examples("truerank reproduce cost-curve --data ml-1m --model ease --out cost.png"),
 )(cost_curve_command)
+app.command(
+    epilog=examples(
+        "truerank reproduce linear --data ml-1m --cache rows",
+        "truerank reproduce linear --data msd --generated 0.02",
+    )
+)(linear)
+app.command(
+    "published",
+    epilog=examples("truerank reproduce published --data gowalla --row ItemKNN --cache rows"),
+)(published_command)

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.data.interactions import Interactions
+from truerank.errors import InvalidArgumentError
 from truerank.models.dlae import check_denoising, dropout_penalty
 from truerank.models.ease import inverse_gram
 from truerank.models.item_item import Indices, ItemItemModel, ItemItemScorer, Scores
 from truerank.models.kept import State
-from truerank.models.low_rank_edlae import Convergence, LowRankScorer, solve_low_rank
+from truerank.models.low_rank_edlae import Convergence, Solver, solve_low_rank
+from truerank.models.low_rank_scorer import LowRankScorer
 from truerank.models.precision import Precision, check_rank, dtype_of
 from truerank.models.zero_diagonal import divide_by_diagonal
 
@@ -29,8 +31,8 @@ class EDLAE(ItemItemModel):
 
     With :math:`P = (X^\top X + \Lambda)^{-1}` the solution is
     :math:`W_{ij} = -P_{ij} / P_{jj}` off the diagonal. With a ``rank`` :math:`k`,
-    :math:`W = UV^\top - \mathrm{diag}(UV^\top)` with n_items x k matrices :math:`U, V`, found by
-    ADMM (:mod:`.low_rank_edlae`); ``convergence`` shows how it went.
+    :math:`W = UV^\top - \mathrm{diag}(UV^\top)` with n_items x k matrices :math:`U, V`, found in
+    rounds (:mod:`.low_rank_edlae`); ``convergence`` shows how they went.
 
     Memory and time: as :class:`~truerank.models.ease.EASE`; with a rank, two n_items x n_items
     matrices while fitting and only :math:`U, V` after.
@@ -39,7 +41,9 @@ class EDLAE(ItemItemModel):
         p: The dropout probability, from 0 and below 1.
         l2: The penalty lambda, at least 0; not 0 where p is.
         rank: The rank k; None for the full rank.
-        iterations: Most rounds of ADMM; for low rank only.
+        iterations: Most rounds; for low rank only.
+        solver: For low rank only: ``"descent"``, by which the objective never rises, or
+            ``"admm"``, the published way, which may diverge.
         dtype: ``"float32"`` or ``"float64"``, of the work and of the result.
     """
 
@@ -47,6 +51,7 @@ class EDLAE(ItemItemModel):
     l2: float = 0.0
     rank: int | None = None
     iterations: int = 50
+    solver: Solver = "descent"
     dtype: Precision = "float32"
     history: sparse.csr_array = field(init=False, repr=False)
     item_item: NDArray[Any] = field(init=False, repr=False)
@@ -59,10 +64,12 @@ class EDLAE(ItemItemModel):
         if self.rank is not None:
             check_rank(self.rank)
         check_rank(self.iterations, "iterations")
+        if self.solver not in ("descent", "admm"):
+            raise InvalidArgumentError("solver", self.solver, "'descent' or 'admm'")
         dtype_of(self.dtype)
 
     def fit(self, interactions: Interactions) -> Self:
-        """Solve for W by an inverse in place, or for its factors by ADMM."""
+        """Solve for W by an inverse in place, or for its factors in rounds."""
         penalty = dropout_penalty(interactions, self.p, self.l2)
         if self.rank is None:
             P = inverse_gram(interactions, penalty, self.dtype, "EDLAE")
@@ -70,8 +77,9 @@ class EDLAE(ItemItemModel):
             self.item_item = P
         else:
             self.encoder, self.decoder, self.convergence = solve_low_rank(
-                interactions, penalty, self.rank, self.dtype, iterations=self.iterations
-            )
+                interactions, penalty, self.rank, self.dtype,
+                iterations=self.iterations, solver=self.solver,
+            )  # fmt: skip
         self.history = interactions.matrix()
         self.remember(interactions)
         return self

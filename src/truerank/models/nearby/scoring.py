@@ -14,7 +14,7 @@ from truerank.errors import InvalidDataError
 from truerank.models.factor_model import FactorScores
 from truerank.models.item_item import ItemItemScorer
 from truerank.models.kept import KeptModel, State
-from truerank.models.low_rank_edlae import LowRankScorer
+from truerank.models.low_rank_scorer import LowRankScorer
 from truerank.models.memory import check_room
 from truerank.models.nearby.forms import Dense, Form, LowRank
 from truerank.models.nearby.parameters import Parameters

@@ -15,7 +15,7 @@ from truerank.comparison import Verdict, compare
 from truerank.data import load_dataset
 from truerank.estimators import Estimate, estimate
 from truerank.files import readable_errors
-from truerank.models import EASE, ItemKNN, Popularity
+from truerank.models import EASE, IALS, SLIM, ItemKNN, Popularity
 from truerank.ranking import Adaptive, Design, Full, RankTable, Sampled, Users, rank
 from truerank.split import Split, leave_one_out
 
@@ -23,10 +23,10 @@ METRICS = ("recall@10", "ndcg@10")
 
 MODELS: dict[str, Any] = {
     "popularity": Popularity(),
-    "item-kNN, k = 20": ItemKNN(k=20),
-    "item-kNN, k = 200": ItemKNN(k=200),
-    "EASE, l2 = 10": EASE(l2=10.0),
-    "EASE, l2 = 200": EASE(l2=200.0),
+    "item-kNN": ItemKNN(k=20),
+    "iALS": IALS(dim=32, epochs=10),
+    "EASE": EASE(l2=200.0),
+    "SLIM": SLIM(l1=1.0, l2=20.0),
 }
 
 USERS_SHARE = 0.15

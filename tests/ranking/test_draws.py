@@ -160,15 +160,19 @@ def test_all_the_candidates_there_are() -> None:
 
 
 def test_marks_are_as_they_were() -> None:
-    out, marks = np.empty(50, np.int64), np.zeros(50, np.uint8)
-    used = draws.draw_rivals(out, 0, 20, np.uint64(12), 0, 50, 50, False, marks)
+    out, marks = np.empty(50, np.int64), np.zeros(7, np.uint8)
+    excluded = np.array([3, 9, 48], np.int32)
+    draws.mark(marks, 30, excluded)
+    used = draws.draw_rivals(out, 0, 20, np.uint64(12), 0, 50, 46, False, marks)
     assert used >= 20
-    assert len(set(out[:20].tolist())) == 20
-    assert marks.sum() == 20
-    again = draws.draw_rivals(out, 20, 50, np.uint64(12), used, 50, 50, False, marks)
+    marked = {item for item in range(50) if draws.is_marked(marks, item)}
+    assert marked == {3, 9, 30, 48, *out[:20].tolist()}
+    assert len(marked) == 24
+    assert int(np.unpackbits(marks).sum()) == 24
+    again = draws.draw_rivals(out, 20, 46, np.uint64(12), used, 50, 46, False, marks)
     assert again == used  # the rest is taken, not drawn
-    assert sorted(out.tolist()) == list(range(50))
-    draws.unmark(marks, out, 50)
+    assert sorted({3, 9, 30, 48, *out[:46].tolist()}) == list(range(50))
+    draws.unmark(marks, 30, excluded, out, 46)
     assert not marks.any()
 
 

@@ -102,13 +102,13 @@ _local = threading.local()
 def scratch(n_items: int) -> Iterator[Scratch]:
     """Marks and room for the draws, one set per thread.
 
-    Memory: 9 bytes per item. The kernels leave the marks as they found them. What was
+    Memory: a bit and 8 bytes per item. The kernels leave the marks as they found them. What was
     interrupted may not have: a set is taken away while in use, and comes back for the next
     block only if all went well.
     """
     kept: Scratch | None = _local.__dict__.pop("kept", None)
-    if kept is None or len(kept[0]) < n_items:
-        kept = (np.zeros(n_items, np.uint8), np.empty(n_items, np.int64))
+    if kept is None or len(kept[1]) < n_items:
+        kept = (np.zeros(n_items // 8 + 1, np.uint8), np.empty(n_items, np.int64))
     yield kept
     _local.kept = kept
 

@@ -97,7 +97,7 @@ class CallBackend:
     def _draw(self, rows: Rows, row: int, start: int, stop: int, replacement: bool) -> Int:
         """Rivals start..stop-1 of one row. Earlier ones are drawn again: scoring costs far more."""
         with scratch(self.n_items) as (marks, room):
-            mark(marks, rows.targets[row], rows.excluded(row), 1)
+            mark(marks, rows.targets[row], rows.excluded(row))
             n_rivals = int(rows.n_candidates[row]) - 1
             used = 0
             for first, last in ((0, start), (start, stop)):
@@ -105,8 +105,7 @@ class CallBackend:
                     room, first, last, rows.keys[row], used, self.n_items, n_rivals,
                     replacement, marks,
                 )  # fmt: skip
-            mark(marks, rows.targets[row], rows.excluded(row), 0)
-            unmark(marks, room, stop)
+            unmark(marks, rows.targets[row], rows.excluded(row), room, stop)
             return room[start:stop].copy()
 
     def _count(

@@ -6,6 +6,8 @@ extends a smaller one, and neither blocks nor threads can change it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -60,12 +62,43 @@ def below(word: np.uint64, n: int) -> np.int64:
     return np.int64((high + low) >> _S32)
 
 
+# Marks are bits, one per item: a million items are 125 kB, which stay in a core's own cache.
+
+
 @njit(nogil=True, cache=True)
-def mark(marks: NDArray[np.uint8], target: int, excluded: NDArray[np.int32], value: int) -> None:
-    """Write ``value`` at the target and at the excluded items."""
+def is_marked(marks: NDArray[np.uint8], item: int | np.integer[Any]) -> bool:
+    """Whether the item is marked."""
+    return bool(marks[item >> 3] & np.uint8(1 << (item & 7)))
+
+
+@njit(nogil=True, cache=True)
+def mark_one(marks: NDArray[np.uint8], item: int | np.integer[Any]) -> None:
+    """Mark the item."""
+    marks[item >> 3] |= np.uint8(1 << (item & 7))
+
+
+@njit(nogil=True, cache=True)
+def mark(marks: NDArray[np.uint8], target: int, excluded: NDArray[np.int32]) -> None:
+    """Mark the target and the excluded items."""
     for k in range(len(excluded)):
-        marks[excluded[k]] = value
-    marks[target] = value
+        mark_one(marks, excluded[k])
+    mark_one(marks, target)
+
+
+@njit(nogil=True, cache=True)
+def unmark(
+    marks: NDArray[np.uint8],
+    target: int,
+    excluded: NDArray[np.int32],
+    drawn: NDArray[np.int64],
+    n: int,
+) -> None:
+    """Forget the target, the excluded and the first ``n`` drawn, which are all that was marked."""
+    for k in range(len(excluded)):
+        marks[excluded[k] >> 3] = 0
+    marks[target >> 3] = 0
+    for i in range(n):
+        marks[drawn[i] >> 3] = 0
 
 
 @njit(nogil=True, cache=True)
@@ -89,27 +122,20 @@ def draw_rivals(
     """
     if stop == n_rivals and not replacement:
         for item in range(n_items):
-            if marks[item] == 0 and start < stop:
-                marks[item] = 1
+            if start < stop and not is_marked(marks, item):
+                mark_one(marks, item)
                 out[start] = item
                 start += 1
         return used
     while start < stop:
         drawn = below(draw_word(key, used), n_items)
         used += 1
-        if marks[drawn] == 0:
+        if not is_marked(marks, drawn):
             out[start] = drawn
             start += 1
             if not replacement:
-                marks[drawn] = 1
+                mark_one(marks, drawn)
     return used
-
-
-@njit(nogil=True, cache=True)
-def unmark(marks: NDArray[np.uint8], drawn: NDArray[np.int64], n: int) -> None:
-    """Forget the first ``n`` rivals drawn."""
-    for i in range(n):
-        marks[drawn[i]] = 0
 
 
 @njit(nogil=True, cache=True)

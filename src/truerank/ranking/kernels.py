@@ -61,7 +61,7 @@ def rank_sampled(
         excluded = excluded_items[excluded_indptr[user] : excluded_indptr[user + 1]]
         # As many as there are would mean an exact rank, which repeated draws are not.
         most = n_candidates[row] - (2 if replacement else 1)
-        mark(marks, target, excluded, 1)
+        mark(marks, target, excluded)
         better, tied, used, drawn, rank = 0, 0, 0, 0, 1
         for level in range(len(sizes)):
             wanted = min(sizes[level] - 1, most)
@@ -77,8 +77,7 @@ def rank_sampled(
                 break
             if rank == go_on[level] and keep_chance(key, level) >= keep[level]:
                 break
-        mark(marks, target, excluded, 0)
-        unmark(marks, rivals, drawn)
+        unmark(marks, target, excluded, rivals, drawn)
         out_rank[row] = rank
         out_size[row] = drawn + 1
 

@@ -12,7 +12,7 @@ BROWSER := $(firstword $(foreach folder,$(subst :, ,$(PATH)),$(wildcard $(addpre
 # Other libraries bring old pins (ray 2.6, pandas 2): an environment of their own.
 ADAPTERS := .venv-adapters
 
-.PHONY: setup demo test test-adapters lint bench-ranking bench-estimators bench-fit clean
+.PHONY: setup demo test test-adapters lint bench-ranking bench-estimators bench-fit bench-mf clean
 
 setup: $(VENV)/.ready
 
@@ -57,6 +57,9 @@ bench-ranking: $(VENV)/.bench
 
 bench-fit: $(VENV)/.bench
 	$(BIN)/python benchmarks/fit.py
+
+bench-mf: setup
+	$(BIN)/python benchmarks/mf.py
 
 bench-estimators: setup
 	$(BIN)/python benchmarks/estimators.py

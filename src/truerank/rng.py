@@ -35,6 +35,7 @@ class Stream(IntEnum):
     FOLD_IN = 7
     PILOT = 8
     FACTORS = 9
+    MF = 11  # 10 are the draws of truerank.models.nearby
 
 
 def stream(seed: int, purpose: Stream, *key: int) -> np.random.Generator:

@@ -62,7 +62,7 @@ class Progress:
             self._bar.start()
             self._task = self._bar.add_task(self.label, total=self.total)
         if self._task is not None:
-            self._bar.update(self._task, completed=self.done)
+            self._bar.update(self._task, completed=self.done, description=self.label)
 
     def __enter__(self) -> Self:
         return self

@@ -10,6 +10,7 @@ from truerank.models.edlae import EDLAE
 from truerank.models.ials import IALS
 from truerank.models.item_knn import ItemKNN
 from truerank.models.lrr import LRR
+from truerank.models.mf import MF
 from truerank.models.nearby import Nearby
 from truerank.models.popularity import Popularity
 from truerank.models.pure_svd import PureSVD
@@ -25,6 +26,7 @@ __all__ = [
     "EDLAE",
     "IALS",
     "LRR",
+    "MF",
     "SLIM",
     "WMF",
     "CentredItemKNN",

@@ -27,6 +27,7 @@ MODELS: dict[str, str] = {
     "ials": "truerank.models.ials:IALS",
     "debiased-ials": "truerank.models.debiased_ials:DebiasedIALS",
     "svdpp": "truerank.models.svdpp:SVDpp",
+    "mf": "truerank.models.mf:MF",
 }
 """Model files hold the name of a class, and only classes of this table are ever made of one."""
 

@@ -1,0 +1,206 @@
+r"""A batch: its positive pairs, what they are contrasted with, and which rows that touches.
+
+Every pair has a row of *own* items: its positive, then further positives of the user (for the
+debiased losses), then negatives of its own. *Shared* negatives stand beside them once for the
+whole batch. Gradients are later summed row by row of the factors, in the order of the batch:
+:class:`Groups` say which entries belong to a row, so threads can divide the rows among themselves
+and the sums have the same bits however they do.
+
+Memory of a batch of B pairs with w own and n shared items: 12 bytes for each of B w + n.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.models.mf.compiled import exact
+from truerank.models.mf.draws import Ints, Law, Pairs, below, draw, draw_absent, word
+
+_DENSE = 8  # a batch that touches more than an eighth of the rows takes them in order
+_SHARED = np.uint64(0x5851F42D4C957F2D)  # sets shared draws apart from those of pairs
+
+
+class Plan(NamedTuple):
+    """What every batch draws."""
+
+    n_extra: int  # further positives of the user, for each pair
+    n_own: int  # negatives of each pair
+    n_shared: int  # negatives of the whole batch
+    in_batch: bool  # the positives of the others are the negatives
+    exclude: bool  # no positive of the user is a negative
+
+
+class Groups(NamedTuple):
+    """Entries by the row of the factors that they belong to.
+
+    ``entries[starts[g]:starts[g + 1]]``, ascending, are those of ``rows[g]``.
+    """
+
+    rows: Ints
+    starts: Ints
+    entries: Ints
+
+
+class Swaps(NamedTuple):
+    """Shared negatives that are positives of a pair's user, and others that stand in for them.
+
+    For pair ``b`` column ``column[s]`` is taken from column ``instead[s]``,
+    s from ``starts[b]`` to ``starts[b + 1]``.
+    """
+
+    starts: Ints
+    column: Ints
+    instead: Ints
+
+
+class Batch(NamedTuple):
+    """Positive pairs and what they are contrasted with."""
+
+    users: Ints
+    own: Ints
+    shared: Ints
+    by_user: Groups  # entry b is pair b
+    by_item: Groups  # entry b w + j is own item j of pair b; B w + c is shared column c
+    swaps: Swaps
+
+
+@exact
+def _grouped(first: Ints, second: Ints, place: Ints) -> Groups:
+    """Counting sort; ``place`` is -1 everywhere, and again after.
+
+    Rows come in the order of their first entry or, where a batch touches much of the table, in
+    their own order, which memory likes better. Nothing depends on it but the time.
+    """
+    n, m, groups = len(first), len(second), 0
+    rows = np.empty(n + m, np.int32)
+    for e in range(n + m):
+        key = first[e] if e < n else second[e - n]
+        if place[key] < 0:
+            place[key] = groups
+            rows[groups] = key
+            groups += 1
+    if groups * _DENSE > len(place):
+        groups = 0
+        for key in range(len(place)):
+            if place[key] >= 0:
+                place[key] = groups
+                rows[groups] = key
+                groups += 1
+    count, entries = np.zeros(groups + 1, np.int32), np.empty(n + m, np.int32)
+    for e in range(n + m):
+        count[place[first[e] if e < n else second[e - n]] + 1] += 1
+    for g in range(groups):
+        count[g + 1] += count[g]
+    starts = count.copy()
+    for e in range(n + m):
+        g = place[first[e] if e < n else second[e - n]]
+        entries[count[g]] = e
+        count[g] += 1
+    for g in range(groups):
+        place[rows[g]] = -1
+    return Groups(rows[:groups].copy(), starts, entries)
+
+
+@exact
+def _first_free(c: int, bits: np.uint64, n: int, taken: Ints, mark: int) -> int:
+    """A column that is not marked, at random if most are free; ``c`` itself if none is."""
+    start = below(bits, n)
+    for i in range(n):
+        other = (start + i) % n
+        if taken[other] != mark:
+            return other
+    return c
+
+
+@exact
+def _swaps(
+    pairs: Pairs, users: Ints, own: Ints, shared: Ints, key: np.uint64, exclude: bool, head: Ints
+) -> Swaps:
+    """Columns that a pair may not have; ``head`` is -1 everywhere, and again after."""
+    n, size = len(shared), len(users)
+    following = np.empty(n, np.int32)  # the next column with the same item, or -1
+    for c in range(n - 1, -1, -1):
+        following[c] = head[shared[c]]
+        head[shared[c]] = c
+    starts, found = np.zeros(size + 1, np.int32), 0
+    column, instead = np.empty(4 * size, np.int32), np.empty(4 * size, np.int32)
+    taken = np.full(n, -1, np.int32)
+    for b in range(size):
+        starts[b] = found
+        first, last = pairs.indptr[users[b]], pairs.indptr[users[b] + 1]
+        n_positives = last - first if exclude else 1
+        for p in range(n_positives):
+            c = head[pairs.items[first + p] if exclude else own[b, 0]]
+            while c >= 0:
+                if found == len(column):
+                    column = np.concatenate((column, np.empty_like(column)))
+                    instead = np.concatenate((instead, np.empty_like(instead)))
+                column[found], taken[c] = c, b
+                found += 1
+                c = following[c]
+        for s in range(starts[b], found):
+            instead[s] = _first_free(column[s], word(key, b * n + column[s]), n, taken, b)
+    starts[size] = found
+    for c in range(n):
+        head[shared[c]] = -1
+    return Swaps(starts, column[:found].copy(), instead[:found].copy())
+
+
+@exact
+def make_batch(
+    pairs: Pairs,
+    law: Law,
+    plan: Plan,
+    user_of_pair: Ints,
+    chosen: NDArray[np.int64],
+    key: np.uint64,
+    number: int,
+    place_of_user: Ints,
+    place_of_item: Ints,
+) -> Batch:
+    """The batch of these pairs, with all that is drawn for it.
+
+    Args:
+        pairs: The training data.
+        law: Distribution of the negatives.
+        plan: What is drawn.
+        user_of_pair: The user of each pair of the data.
+        chosen: Positions of the pairs of this batch.
+        key: Of the epoch.
+        number: Of the batch in the epoch.
+        place_of_user: As long as there are users, -1 everywhere; left as it was.
+        place_of_item: As long as there are items, -1 everywhere; left as it was.
+    """
+    size = len(chosen)
+    users = np.empty(size, np.int32)
+    own = np.empty((size, 1 + plan.n_extra + plan.n_own), np.int32)
+    for b in range(size):
+        user, mine = user_of_pair[chosen[b]], word(key, chosen[b])
+        first, last = pairs.indptr[user], pairs.indptr[user + 1]
+        users[b], own[b, 0] = user, pairs.items[chosen[b]]
+        for j in range(1, plan.n_extra + 1):
+            own[b, j] = pairs.items[first + below(word(mine, j), last - first)]
+        for j in range(plan.n_extra + 1, own.shape[1]):
+            bits = word(mine, j)
+            if plan.exclude:
+                own[b, j] = draw_absent(pairs, law, user, bits)
+            else:
+                own[b, j] = draw(law, pairs.n_items, bits)
+    common = word(key ^ _SHARED, number)
+    if plan.in_batch:
+        shared = own[:, 0].copy()
+    else:
+        shared = np.empty(plan.n_shared, np.int32)
+        for c in range(plan.n_shared):
+            shared[c] = draw(law, pairs.n_items, word(common, c))
+    if len(shared) > 0 and (plan.exclude or plan.in_batch):
+        swaps = _swaps(pairs, users, own, shared, common ^ _SHARED, plan.exclude, place_of_item)
+    else:
+        none = np.empty(0, np.int32)
+        swaps = Swaps(np.zeros(size + 1, np.int32), none, none)
+    by_user = _grouped(users, users[:0], place_of_user)
+    by_item = _grouped(own.ravel(), shared, place_of_item)
+    return Batch(users, own, shared, by_user, by_item, swaps)

@@ -1,0 +1,247 @@
+"""From settings and data to a fitted model: the parts are put together here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.data.interactions import Interactions
+from truerank.errors import InvalidArgumentError
+from truerank.losses import inputs_of
+from truerank.metrics import parse
+from truerank.models.factor_model import FactorModel, Factors, check_counts, start_factors
+from truerank.models.kept import State
+from truerank.models.mf.batches import Plan
+from truerank.models.mf.checkpoint import Counters, Training, read_checkpoint
+from truerank.models.mf.draws import Pairs, law_of
+from truerank.models.mf.fold_in import fold_in
+from truerank.models.mf.objective import Objective, objective_of
+from truerank.models.mf.rows import Table
+from truerank.models.mf.settings import check_fits, likely_cause
+from truerank.models.mf.training import Keeping, Schedule, train, unit
+from truerank.models.mf.validation import Judges, held_out_part
+from truerank.rng import checked_seed
+
+
+class TrainedMF(FactorModel):
+    """A factor model fitted by :mod:`.training`; the settings are those of :class:`.model.MF`."""
+
+    __slots__ = ("item_counts", "losses", "validations")
+    loss: str | Callable[..., Any]
+    dim: int
+    similarity: str
+    loss_params: dict[str, Any] | None
+    negatives: str
+    n_negatives: int
+    shared: bool
+    popularity_power: float
+    exclude_positives: bool
+    correct: bool
+    n_positives: int
+    hidden: float
+    alpha: float
+    optimiser: str
+    rate: float
+    min_rate: float
+    plateau: int
+    l2: float
+    batch_size: int
+    epochs: int
+    patience: int
+    validation_share: float
+    validation_metric: str
+    validation_negatives: int | None
+    validation_every: int
+    init_std: float
+    seed: int
+    item_counts: NDArray[np.int64]
+    losses: NDArray[np.float64]
+    validations: NDArray[np.float64]
+
+    def fit(
+        self,
+        interactions: Interactions,
+        *,
+        validation: Interactions | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: int = 1,
+        workers: int | None = None,
+    ) -> Self:
+        """Train; the result has the same bits for any number of ``workers`` (threads).
+
+        Args:
+            interactions: The positive pairs.
+            validation: Held-out items of the same users, to judge by; otherwise some of the
+                interactions are held out, see ``validation_share``.
+            checkpoint: A file to write all that is needed to go on. If it is there already,
+                training goes on from it, to the same bits as if it had never stopped. ``epochs``
+                may have grown meanwhile; other settings and the data must be the same.
+            checkpoint_every: Epochs between writing it.
+            workers: Threads.
+        """
+        check_counts(checkpoint_every=checkpoint_every)
+        learned, judges = self._parts(interactions, validation)
+        objective = self._objective(learned, learned.item_counts, self._plan())
+        check_fits(interactions, objective.plan, self.batch_size, self.dim)
+        keeping = None
+        if checkpoint is not None:
+            identity = self._identity(interactions, validation)
+            keeping = Keeping(path=Path(checkpoint), every=checkpoint_every, identity=identity)
+        training = self._start(interactions, keeping, judged=judges is not None)
+        temperature = (self.loss_params or {}).get("temperature")
+        train(
+            training,
+            objective,
+            self._schedule(),
+            judges=judges,
+            keeping=keeping,
+            likely_cause=likely_cause(self.loss, self.similarity, self.rate, temperature),
+            workers=workers,
+        )
+        users, items = training.users.factors, training.items.factors
+        if judges is not None:
+            users, items = training.best_users, training.best_items
+        self.user_factors = unit(users, self._cosine).copy()
+        self.user_factors[interactions.user_counts == 0] = 0.0
+        self.item_factors = unit(items, self._cosine).copy()
+        self.item_factors[_never_met(learned, objective)] = 0.0
+        self.item_counts = interactions.item_counts
+        self.losses, self.validations = training.losses, training.validations
+        self.remember(interactions)
+        return self
+
+    @property
+    def best_epoch(self) -> int:
+        """The epoch that was kept, from 1: the best by the judges, else the last."""
+        if np.isnan(self.validations).all():
+            return len(self.losses)
+        return 1 + int(np.nanargmax(self.validations))
+
+    def solve_users(self, history: Interactions) -> Factors:
+        """By a few steps on the same loss, the items fixed; see :mod:`.fold_in`."""
+        n = self.batch_size if self.negatives == "in-batch" else self.n_negatives
+        plan = self._plan()._replace(n_own=0, n_shared=min(n, self.n_items), in_batch=False)
+        objective = self._objective(history, self.item_counts, plan)
+        lengths = np.linalg.norm(self.user_factors, axis=1)
+        usual = float(np.median(lengths[lengths > 0])) if lengths.any() else 1.0
+        return fold_in(objective, self.item_factors, length=usual, seed=self.seed)
+
+    def state(self) -> State:
+        """What ``fit`` has found; only of a loss that has a name."""
+        if not isinstance(self.loss, str):
+            raise InvalidArgumentError(
+                "loss", getattr(self.loss, "__name__", self.loss),
+                "a name of truerank.losses for the model to be saved",
+                "a function cannot be kept in a file; keep user_factors and item_factors, for "
+                "instance with numpy.savez",
+            )  # fmt: skip
+        return FactorModel.state(self)
+
+    @property
+    def _cosine(self) -> bool:
+        return self.similarity == "cosine"
+
+    @property
+    def _debiased(self) -> bool:
+        return "extra_pos" in inputs_of(self.loss)
+
+    def _plan(self) -> Plan:
+        in_batch = self.negatives == "in-batch"
+        return Plan(
+            n_extra=self.n_positives if self._debiased else 0,
+            n_own=0 if self.shared else self.n_negatives,
+            n_shared=self.n_negatives if self.shared and not in_batch else 0,
+            in_batch=in_batch,
+            exclude=bool(self.exclude_positives),
+        )
+
+    def _objective(
+        self, pairs: Interactions, counts: NDArray[np.int64], plan: Plan, **more: Any
+    ) -> Objective:
+        return objective_of(
+            loss=self.loss,
+            parameters=self.loss_params or {},
+            pairs=Pairs.of(pairs),
+            user_of_pair=pairs.users,
+            law=law_of(self.negatives, counts, self.popularity_power),
+            plan=plan,
+            cosine=self._cosine,
+            correct=self.correct,
+            hidden=self.hidden,
+            alpha=self.alpha,
+            **more,
+        )
+
+    def _schedule(self) -> Schedule:
+        return Schedule(
+            optimiser=self.optimiser,
+            min_rate=self.min_rate,
+            l2=self.l2,
+            batch_size=self.batch_size,
+            epochs=self.epochs,
+            plateau=self.plateau,
+            patience=self.patience,
+            check_every=self.validation_every,
+            seed=checked_seed(self.seed),
+        )
+
+    def _parts(
+        self, interactions: Interactions, validation: Interactions | None
+    ) -> tuple[Interactions, Judges | None]:
+        """What is trained on, and who judges."""
+        learned = interactions
+        if validation is None:
+            if self.validation_share == 0:
+                return interactions, None
+            learned, validation = held_out_part(
+                interactions, share=self.validation_share, seed=self.seed
+            )
+        judges = Judges.of(
+            learned,
+            validation,
+            metric=parse(self.validation_metric),
+            n_sampled=self.validation_negatives,
+            seed=self.seed,
+        )
+        return learned, judges
+
+    def _start(self, data: Interactions, keeping: Keeping | None, *, judged: bool) -> Training:
+        if keeping is not None and keeping.path.exists():
+            return read_checkpoint(keeping.path, keeping.identity)
+        start = start_factors(
+            data.n_users + data.n_items, self.dim, self.init_std, self.seed, "float32"
+        )
+        users, items = start[: data.n_users].copy(), start[data.n_users :].copy()
+        kept = slice(None) if judged else slice(0)
+        return Training(
+            users=Table.of(users, self.optimiser),
+            items=Table.of(items, self.optimiser),
+            best_users=users[kept].copy(),
+            best_items=items[kept].copy(),
+            losses=np.empty(0),
+            validations=np.empty(0),
+            at=Counters(rate=self.rate),
+        )
+
+    def _identity(self, data: Interactions, validation: Interactions | None) -> dict[str, Any]:
+        """What must be the same for training to go on."""
+        settings = self.parameters()
+        del settings["epochs"]
+        settings["loss_params"] = self.loss_params or {}
+        if not isinstance(self.loss, str):
+            settings["loss"] = getattr(self.loss, "__qualname__", type(self.loss).__name__)
+        judged_by = "" if validation is None else validation.fingerprint()
+        return {"data": f"{data.fingerprint()} {judged_by}", "settings": settings}
+
+
+def _never_met(learned: Interactions, objective: Objective) -> NDArray[np.bool_]:
+    """Items that are no positive and are drawn as no negative: they would keep their start."""
+    law, positive = objective.law, learned.item_counts > 0
+    if objective.plan.in_batch:
+        return ~positive
+    drawn = law.share > 0 if len(law.share) else np.ones(learned.n_items, np.bool_)
+    return np.asarray(~(positive | drawn))

@@ -1,0 +1,147 @@
+r"""What is minimised: a loss of the scores, how its negatives are drawn, and what corrects for it.
+
+.. math::
+    \frac1{|P|} \sum_{(u,i) \in P} \ell\bigl(s_{ui}, (s_{uj})_{j \sim q}\bigr)
+
+over the positive pairs :math:`P`. Sharing the negatives of a batch changes nothing in expectation:
+each pair still meets n independent draws from q; only the draws of different pairs of one batch
+are now the same, which makes a step noisier and its products one large matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.losses import inputs_of, positive_rate
+from truerank.models.mf.batches import Batch, Plan
+from truerank.models.mf.draws import Ints, Law, Pairs
+from truerank.models.mf.rows import Floats
+from truerank.models.mf.slopes import Rule
+
+NEGATIVES = ("uniform", "popularity", "in-batch")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Objective:
+    """A loss on data, ready to be sampled.
+
+    Attributes:
+        rule: The loss with slopes of its own, or None.
+        loss: Otherwise a torch function of (pos, neg) and of ``inputs``.
+        inputs: Further tensors that it takes.
+        pairs: The positive pairs.
+        user_of_pair: Their users.
+        law: Distribution of the negatives.
+        plan: What a batch draws.
+        cosine: Whether scores are cosines.
+        shift: Taken off the scores of negatives, by item; empty for none.
+        tau: Assumed share of positives of each user; zeros for losses that know none.
+        left_out: For :attr:`levels`, the share of q that no negative of a user comes from.
+    """
+
+    rule: Rule | None
+    loss: Callable[..., Any] | None
+    inputs: tuple[str, ...]
+    pairs: Pairs
+    user_of_pair: Ints
+    law: Law
+    plan: Plan
+    cosine: bool
+    shift: Floats
+    tau: Floats
+    left_out: NDArray[np.float64]
+
+    @property
+    def takes_log_q(self) -> bool:
+        return "log_q" in self.inputs
+
+    def log_lift(self) -> Floats:
+        """log(q |I|) by item."""
+        return self.law.log_lift(self.pairs.n_items)
+
+    def levels(self, batch: Batch, n_negatives: int) -> Floats:
+        r"""By pair, what :math:`\log(n q_j)` is more than :math:`\log(q_j |I|)`.
+
+        :math:`\log(n/|I|)`, less the log of the part of q that can be drawn for the user.
+        """
+        if not self.takes_log_q:
+            return np.zeros(len(batch.users), np.float32)
+        out = self.left_out[batch.users]
+        if self.plan.in_batch and not self.plan.exclude:
+            out = self.law.share[batch.own[:, 0]]
+        level = np.log(n_negatives / self.pairs.n_items) - np.log1p(-out)
+        return np.asarray(level, dtype=np.float32)
+
+
+def share_of_positives(pairs: Pairs, user_of_pair: Ints, law: Law) -> NDArray[np.float64]:
+    """By user, the share of q on the user's own items; below 1."""
+    share = law.share if len(law.share) else np.full(pairs.n_items, 1.0 / pairs.n_items)
+    n_users = len(pairs.indptr) - 1
+    total = np.bincount(user_of_pair, weights=share[pairs.items], minlength=n_users)
+    return np.asarray(np.minimum(total, 1.0 - 1e-12), dtype=np.float64)
+
+
+def objective_of(
+    *,
+    loss: str | Callable[..., Any],
+    parameters: dict[str, Any],
+    pairs: Pairs,
+    user_of_pair: Ints,
+    law: Law,
+    plan: Plan,
+    cosine: bool,
+    correct: bool,
+    hidden: float,
+    alpha: float,
+    autograd: bool = False,
+) -> Objective:
+    """The objective of these settings, which have been checked.
+
+    Args:
+        loss: A name of :data:`truerank.losses.LOSSES`, or a function of the same shape.
+        parameters: Of the loss.
+        pairs: The positive pairs.
+        user_of_pair: Their users.
+        law: Distribution of the negatives.
+        plan: What a batch draws.
+        cosine: Whether scores are cosines.
+        correct: Take t log(q |I|) off the scores of negatives, t the temperature.
+        hidden: Of :func:`truerank.losses.positive_rate`.
+        alpha: Of the same.
+        autograd: Let torch find the slopes even of losses that have their own.
+    """
+    inputs = inputs_of(loss)
+    counts = np.diff(pairs.indptr)
+    tau = np.zeros(len(counts))
+    if "tau_pos" in inputs:
+        tau = positive_rate(counts, pairs.n_items, hidden=hidden, alpha=alpha)
+    rule = Rule.of(loss, parameters) if isinstance(loss, str) and not autograd else None
+    function = None
+    if rule is None:
+        from truerank.models.mf.autograd import torch_loss
+
+        function = torch_loss(loss, parameters)
+    shift = np.empty(0, np.float32)
+    if rule is not None and "log_q" in inputs:
+        shift = law.log_lift(pairs.n_items)
+    elif correct and "log_q" not in inputs:
+        temperature = np.float32(parameters.get("temperature", 1.0))
+        shift = temperature * law.log_lift(pairs.n_items)
+    return Objective(
+        rule=rule,
+        loss=function,
+        inputs=inputs,
+        pairs=pairs,
+        user_of_pair=user_of_pair,
+        law=law,
+        plan=plan,
+        cosine=cosine,
+        shift=shift,
+        tau=tau.astype(np.float32),
+        left_out=share_of_positives(pairs, user_of_pair, law) * plan.exclude,
+    )

@@ -1,0 +1,159 @@
+r"""Sparse steps: the rows that a batch touches, and only their gradients and states; compiled.
+
+===========  =================================================================================
+optimiser    step of a row with gradient g, its penalty included
+===========  =================================================================================
+``adam``     m <- m + (1 - b1)(g - m),  v <- v + (1 - b2)(g^2 - v),
+             row <- row - rate sqrt(1 - b2^s) / (1 - b1^s)  m / (sqrt(v) + epsilon)
+``adagrad``  v <- v + g^2,  row <- row - rate g / (sqrt(v) + epsilon)
+``sgd``      row <- row - rate g
+===========  =================================================================================
+
+Adam is that of ``torch.optim.SparseAdam`` [kingma2015]_: s counts the steps of all rows, and a
+row that is not touched keeps its m and v. A row's gradient is summed, projected where the
+similarity is a cosine, and used at once: gradients are never stored for all rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.models.mf.batches import Groups
+from truerank.models.mf.compiled import fast
+
+Floats = NDArray[np.float32]
+
+OPTIMISERS = ("adam", "adagrad", "sgd")
+BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
+_ADAM, _ADAGRAD = 0, 1
+_N_STATES = {"adam": 2, "adagrad": 1, "sgd": 0}
+_B1, _B2, _EPS = np.float32(1 - BETA1), np.float32(1 - BETA2), np.float32(EPSILON)
+_TINY = np.float32(1e-30)
+
+
+class Table(NamedTuple):
+    """Factors of one side and the states of their optimiser, row by row.
+
+    States are n x 2 x d for Adam (m and v), n x 1 x d for Adagrad (v), n x 0 x d for SGD: those
+    of a row lie side by side, because fetching them is most of what a step costs.
+    """
+
+    factors: Floats
+    states: Floats
+
+    @classmethod
+    def of(cls, factors: Floats, optimiser: str) -> Table:
+        """States that have seen nothing."""
+        n, dim = factors.shape
+        return cls(factors, np.zeros((n, _N_STATES[optimiser], dim), np.float32))
+
+
+class Step(NamedTuple):
+    """How far rows move."""
+
+    optimiser: int
+    rate: np.float32  # Adam's correction for the start included
+    l2: np.float32
+    cosine: bool
+
+    @classmethod
+    def number(cls, s: int, *, optimiser: str, rate: float, l2: float, cosine: bool) -> Step:
+        """Step ``s``, from 1."""
+        if optimiser == "adam":
+            rate *= np.sqrt(1.0 - BETA2**s) / (1.0 - BETA1**s)
+        return cls(OPTIMISERS.index(optimiser), np.float32(rate), np.float32(l2), cosine)
+
+
+@fast
+def _move(table: Table, i: int, grad: Floats, step: Step) -> None:
+    """One row by its optimiser."""
+    row = table.factors[i]
+    if step.cosine:  # d/dh of h/|h|: what is along h is lost, and the rest shrinks by |h|
+        square, along = np.float32(0), np.float32(0)
+        for k in range(len(row)):
+            square += row[k] * row[k]
+            along += row[k] * grad[k]
+        inverse = np.float32(1) / np.sqrt(max(square, _TINY))
+        along *= inverse * inverse
+        for k in range(len(row)):
+            grad[k] = (grad[k] - along * row[k]) * inverse
+    for k in range(len(row)):
+        grad[k] += step.l2 * row[k]
+    if step.optimiser == _ADAM:
+        m, v = table.states[i, 0], table.states[i, 1]
+        for k in range(len(row)):
+            m[k] += _B1 * (grad[k] - m[k])
+            v[k] += _B2 * (grad[k] * grad[k] - v[k])
+            row[k] -= step.rate * m[k] / (np.sqrt(v[k]) + _EPS)
+    elif step.optimiser == _ADAGRAD:
+        v = table.states[i, 0]
+        for k in range(len(row)):
+            v[k] += grad[k] * grad[k]
+            row[k] -= step.rate * grad[k] / (np.sqrt(v[k]) + _EPS)
+    else:
+        for k in range(len(row)):
+            row[k] -= step.rate * grad[k]
+
+
+@fast
+def move_users(
+    table: Table, groups: Groups, gradient: Floats, step: Step, part: int, parts: int
+) -> None:
+    """Move the users of one part of the groups by the gradients of their pairs."""
+    grad = np.empty(gradient.shape[1], np.float32)
+    n = len(groups.rows)
+    for g in range(part * n // parts, (part + 1) * n // parts):
+        grad[:] = np.float32(0)
+        for at in range(groups.starts[g], groups.starts[g + 1]):
+            mine = gradient[groups.entries[at]]
+            for k in range(len(grad)):
+                grad[k] += mine[k]
+        _move(table, groups.rows[g], grad, step)
+
+
+@fast
+def move_items(
+    table: Table,
+    groups: Groups,
+    users: Floats,
+    slopes: Floats,
+    shared: Floats,
+    tiles: int,
+    step: Step,
+    part: int,
+    parts: int,
+) -> None:
+    """Move the items of one part of the groups.
+
+    Args:
+        table: Of the items.
+        groups: Entries of each touched item.
+        users: The vectors of the pairs' users as they were scored, B x d.
+        slopes: Of the own items, B x w: item j of pair b pulls by ``slopes[b, j] users[b]``.
+        shared: Gradients of the shared columns, tiles x n x d.
+        tiles: So many of them are to be summed.
+        step: How far.
+        part: Which part.
+        parts: How many there are.
+    """
+    width, n_own = slopes.shape[1], slopes.size
+    flat = slopes.ravel()
+    grad = np.empty(users.shape[1], np.float32)
+    n = len(groups.rows)
+    for g in range(part * n // parts, (part + 1) * n // parts):
+        grad[:] = np.float32(0)
+        for at in range(groups.starts[g], groups.starts[g + 1]):
+            e = groups.entries[at]
+            if e < n_own:
+                slope, vector = flat[e], users[e // width]
+                for k in range(len(grad)):
+                    grad[k] += slope * vector[k]
+            else:
+                for tile in range(tiles):
+                    vector = shared[tile, e - n_own]
+                    for k in range(len(grad)):
+                        grad[k] += vector[k]
+        _move(table, groups.rows[g], grad, step)

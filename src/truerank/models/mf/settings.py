@@ -1,0 +1,83 @@
+"""What every setting of MF must be, one sentence for each that is not."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+from truerank.data.interactions import Interactions
+from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.losses import check_parameters
+from truerank.models.memory import check_room
+from truerank.models.mf.batches import Plan
+from truerank.models.mf.steps import TILE
+
+Loss = str | Callable[..., Any]
+
+UNBOUNDED = {
+    "ccl": "the pull on its positives never ends",
+    "ccl_debiased": "the pull on its positives never ends",
+    "mine": "it rewards positives without end",
+    "mine_plus": "it rewards positives without end",
+}
+"""Losses that have no minimum with dot products, and why."""
+
+
+def check_one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+    """One of these words, or a sentence with the nearest."""
+    if value not in known:
+        near = difflib.get_close_matches(str(value).lower(), known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else ""
+        raise InvalidArgumentError(name, value, f"one of {', '.join(known)}", hint)
+
+
+def check_loss(loss: Loss, parameters: dict[str, Any] | None) -> None:
+    """A known name with parameters it can use, or any function."""
+    if isinstance(loss, str):
+        check_parameters(loss, parameters or {})
+    elif not callable(loss):
+        raise InvalidArgumentError(
+            "loss", loss, "a name of truerank.losses or a function of (pos, neg)"
+        )
+
+
+def check_fits(data: Interactions, plan: Plan, batch_size: int, dim: int) -> None:
+    """The catalogue is large enough for the negatives, and the memory for the rest."""
+    n = max(plan.n_own, plan.n_shared)
+    if n > data.n_items:
+        raise InvalidArgumentError(
+            "n_negatives", n, f"at most the number of items, {data.n_items:,}",
+            "draw fewer negatives",
+        )  # fmt: skip
+    if plan.exclude and int(data.user_counts.max()) == data.n_items:
+        raise InvalidDataError(
+            "a user has every item, so there is nothing to draw that the user has not; drop such "
+            "users, or use exclude_positives=False"
+        )
+    shared = batch_size if plan.in_batch else plan.n_shared
+    width = 1 + plan.n_extra + plan.n_own
+    batch = batch_size * (2 * dim + 2 * width + shared) + shared * dim * (batch_size // TILE + 1)
+    check_room(
+        4 * (4 * (data.n_users + data.n_items) * dim + batch) + 24 * (batch_size * width + shared),
+        f"MF with dim={dim}, batch_size={batch_size} on {data.n_users:,} users and "
+        f"{data.n_items:,} items",
+        "a smaller dim or batch_size, or fewer negatives, would fit",
+    )
+
+
+def likely_cause(loss: Loss, similarity: str, rate: float, temperature: float | None) -> str:
+    """What to say, and to try, when the loss is no number."""
+    if isinstance(loss, str) and similarity == "dot" and loss in UNBOUNDED:
+        return (
+            f"the loss {loss!r} has no minimum with dot products, because {UNBOUNDED[loss]}; use "
+            "similarity='cosine'"
+        )
+    if not isinstance(loss, str):
+        return (
+            "either your loss gives it for these scores, or the rate "
+            f"{rate:g} is too large; try your loss on scores of this size, or a lower rate"
+        )
+    if temperature is not None and temperature < 0.01:
+        return f"the temperature {temperature:g} is probably too small; try 0.05 or more"
+    return f"the rate {rate:g} is probably too large; try a tenth of it"

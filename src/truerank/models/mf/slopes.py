@@ -1,0 +1,206 @@
+r"""Slopes of the losses of :mod:`truerank.losses` in the scores, one row at a time; compiled.
+
+With :math:`s_0` the score of the positive, :math:`s_j` those of its n negatives and :math:`s_k`
+those of m further positives, each function returns the loss of the row and
+:math:`\partial\ell/\partial s_0`, and puts :math:`\partial\ell/\partial s_j` and
+:math:`\partial\ell/\partial s_k` in the place of the scores. The losses themselves are printed in
+:mod:`truerank.losses`; a test compares every slope with that of torch's autograd.
+
+All in float32, the logarithms of sums excepted.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.losses.entries import ENTRIES
+from truerank.models.mf.compiled import fast
+from truerank.models.mf.exponential import artanh32, exp32
+
+Floats = NDArray[np.float32]
+
+_0, _1, _2 = np.float32(0), np.float32(1), np.float32(2)
+_BPR, _BCE, _MSE, _CCL, _SOFTMAX, _MINE, _DEBIASED = range(7)
+_CODES = {
+    "bpr": _BPR,
+    "bce": _BCE,
+    "mse": _MSE,
+    "mse_debiased": _MSE,
+    "ccl": _CCL,
+    "ccl_debiased": _CCL,
+    "softmax": _SOFTMAX,
+    "sampled_softmax": _SOFTMAX,  # the negatives' scores have lost their log q before
+    "infonce": _SOFTMAX,
+    "mine": _MINE,
+    "mine_plus": _MINE,
+    "infonce_debiased": _DEBIASED,
+}
+
+
+class Rule(NamedTuple):
+    """A loss and its parameters, for compiled code."""
+
+    code: int
+    temperature: np.float32
+    margin: np.float32
+    weight: np.float32  # negative: the number of negatives
+
+    @classmethod
+    def of(cls, name: str, parameters: dict[str, Any]) -> Rule | None:
+        """The rule of a named loss with checked parameters; None for one that is not here."""
+        if name not in _CODES:
+            return None
+        weight = parameters.get("weight", None if name == "infonce_debiased" else 1.0)
+        return cls(
+            code=_CODES[name],
+            temperature=np.float32(parameters.get("temperature", 1.0)),
+            margin=np.float32(parameters.get("margin", 0.0)),
+            weight=np.float32(-1.0 if weight is None else weight),
+        )
+
+
+def has_slopes(loss: object) -> bool:
+    """Whether this loss needs no autograd.
+
+    >>> [has_slopes(loss) for loss in ("ccl", len)]
+    [True, False]
+    """
+    return isinstance(loss, str) and loss in _CODES and loss in ENTRIES
+
+
+@fast
+def _logistic(s: Floats, less: np.float32, scale: np.float32) -> tuple[float, np.float32]:
+    """Sum of log(1 + exp(s - less)); ``s`` becomes ``scale`` times its slopes; and their sum."""
+    total, slopes = _0, _0
+    for j in range(len(s)):
+        x = s[j] - less
+        small = exp32(-abs(x))
+        # One division serves both 1 / (1 + small) and w = small / (2 + small).
+        inverse = _1 / ((_1 + small) * (_2 + small))
+        part = scale * inverse * (_2 + small)
+        total += max(x, _0) + artanh32(small * inverse * (_1 + small))
+        s[j] = part if x > _0 else part * small
+        slopes += s[j]
+    return np.float64(total), slopes
+
+
+@fast
+def _largest(s: Floats, start: np.float32) -> np.float32:
+    top = start
+    for j in range(len(s)):
+        top = max(top, s[j])
+    return top
+
+
+@fast
+def _exponentials(s: Floats, top: np.float32, inverse: np.float32) -> np.float32:
+    """``s`` becomes exp((s - top) inverse); their sum."""
+    total = _0
+    for j in range(len(s)):
+        s[j] = exp32((s[j] - top) * inverse)
+        total += s[j]
+    return total
+
+
+@fast
+def _times(s: Floats, factor: np.float32) -> None:
+    for j in range(len(s)):
+        s[j] *= factor
+
+
+@fast
+def _squares(s: Floats, factor: np.float32) -> np.float32:
+    """Sum of squares; ``s`` becomes 2 s ``factor``."""
+    total = _0
+    for j in range(len(s)):
+        total += s[j] * s[j]
+        s[j] *= _2 * factor
+    return total
+
+
+@fast
+def _above(s: Floats, margin: np.float32, factor: np.float32) -> np.float32:
+    """Sum of what is above the margin; ``s`` becomes ``factor`` where something is, else 0."""
+    total = _0
+    for j in range(len(s)):
+        over = s[j] - margin
+        total += max(over, _0)
+        s[j] = factor if over > _0 else _0
+    return total
+
+
+@fast
+def _infonce_debiased(
+    rule: Rule, pos: np.float32, neg: Floats, extra: Floats, tau: np.float32, scale: np.float32
+) -> tuple[float, np.float32]:
+    """Exponentials relative to the largest score, so that none overflows."""
+    t, n, m = rule.temperature, np.float32(len(neg)), np.float32(len(extra))
+    inverse, weight = _1 / t, rule.weight if rule.weight >= _0 else n
+    top = _largest(extra, _largest(neg, max(pos, -_1)))
+    everything = _exponentials(neg, top, inverse) / n
+    positives = _exponentials(extra, top, inverse) / m
+    f = (everything - tau * positives) / (_1 - tau)
+    floor = exp32((-_1 - top) * inverse)
+    own = exp32((pos - top) * inverse)
+    kept = f > floor
+    f = f if kept else floor
+    whole = own + weight * f
+    slope = scale * weight / ((_1 - tau) * t * whole) if kept else _0
+    _times(neg, slope / n)
+    _times(extra, -slope * tau / m)
+    loss = np.log(np.float64(whole)) + np.float64((top - pos) * inverse)
+    return loss, -scale * weight * f / (t * whole)
+
+
+@fast
+def slopes_of_row(
+    rule: Rule, pos: np.float32, neg: Floats, extra: Floats, tau: np.float32, scale: np.float32
+) -> tuple[float, np.float32]:
+    """Loss of one positive and ``scale`` times its slope; the other slopes replace the scores.
+
+    Args:
+        rule: The loss.
+        pos: Score of the positive.
+        neg: Scores of its negatives; becomes their slopes.
+        extra: Scores of further positives, for debiased losses; becomes their slopes.
+        tau: The user's share of positives; 0 for losses that know none.
+        scale: A factor of all slopes, not of the loss.
+    """
+    n, t = np.float32(len(neg)), rule.temperature
+    if rule.code == _BPR:
+        loss, slopes = _logistic(neg, pos, scale)
+        return loss, -slopes
+    if rule.code == _BCE:
+        loss, _ = _logistic(neg, _0, scale * rule.weight / n)
+        small = exp32(-abs(pos))
+        below = small if pos > _0 else _1
+        own = np.log1p(np.float64(small)) + max(np.float64(-pos), 0.0)
+        return own + np.float64(rule.weight / n) * loss, -scale * below / (_1 + small)
+    if rule.code == _MSE or rule.code == _CCL:
+        share, each = tau if tau > _0 else _1, rule.weight / n
+        of_extra = -rule.weight * tau / np.float32(max(len(extra), 1))
+        if rule.code == _MSE:
+            own, slope = (_1 - pos) * (_1 - pos), _2 * (pos - _1)
+            pushed, more = _squares(neg, scale * each), _squares(extra, scale * of_extra)
+        else:
+            own, slope = _1 - pos, -_1
+            pushed = _above(neg, rule.margin, scale * each)
+            more = _above(extra, rule.margin, scale * of_extra)
+        return np.float64(share * own + each * pushed + of_extra * more), scale * share * slope
+    if rule.code == _SOFTMAX:
+        top = _largest(neg, pos)
+        own = exp32((pos - top) / t)
+        others = _exponentials(neg, top, _1 / t)
+        _times(neg, scale / (t * (own + others)))
+        loss = np.log(np.float64(own + others)) + np.float64((top - pos) / t)
+        return loss, -scale * others / (t * (own + others))
+    if rule.code == _MINE:
+        top = _largest(neg, neg[0])
+        total = _exponentials(neg, top, _1 / t)
+        _times(neg, scale * rule.weight / (t * total))
+        level = np.log(np.float64(total)) + np.float64(top / t)
+        return np.float64(rule.weight) * level - np.float64(pos / t), -scale / t
+    return _infonce_debiased(rule, pos, neg, extra, tau, scale)

@@ -1,0 +1,234 @@
+r"""One epoch: for every batch scores, slopes, gradients and the steps of the rows touched.
+
+For a tile of :data:`TILE` pairs with the users' vectors U and the shared negatives N,
+
+.. math::  S = U N^\top, \quad G = \partial\ell/\partial S, \quad
+           \nabla U = G N, \quad \nabla N = \sum_{\text{tiles}} G^\top U
+
+three matrix products with the slopes between them, while the tile is in the cache; own items go
+pair by pair. Threads take tiles, then rows; the next batch is drawn meanwhile. Sums run in a fixed
+order, so the number of threads changes no bit.
+
+Memory beside the factors and the states of their optimiser: B (2 d + 2 w + n) numbers for batches
+of B pairs with w own and n shared items, n d B / TILE for the gradients of the shared ones, and
+two batches (:mod:`.batches`). Never users x items, never B x n x d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.models.mf.batches import Batch, make_batch
+from truerank.models.mf.objective import Objective
+from truerank.models.mf.rows import Floats, Step, Table, move_items, move_users
+from truerank.models.mf.scores import (
+    begin_tile,
+    gather,
+    own_tile,
+    pull_users,
+    shared_tile,
+    shift_own,
+    shift_shared,
+    swap,
+    swap_back,
+)
+from truerank.models.mf.slopes import Rule
+from truerank.models.parallel import Each
+
+TILE = 256
+"""Pairs whose scores are held in the cache of a core; part of the result's bits."""
+
+Task = Callable[[], object]
+
+
+class Steps:
+    """Buffers of training, and the steps of an epoch.
+
+    Args:
+        objective: What is minimised.
+        users: Factors and states, changed in place.
+        items: The same; left alone if ``fixed_items``.
+        batch_size: Pairs per step.
+        each: Runs tasks on all cores.
+        parts: Into how many parts the rows are divided.
+        fixed_items: Learn the users only.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        users: Table,
+        items: Table,
+        *,
+        batch_size: int,
+        each: Each,  # type: ignore[type-arg]
+        parts: int,
+        fixed_items: bool = False,
+    ) -> None:
+        self.objective, self.users, self.items = objective, users, items
+        self.batch_size, self.each, self.parts = batch_size, each, parts
+        self.fixed_items = fixed_items
+        plan, dim = objective.plan, users.factors.shape[1]
+        width = 1 + plan.n_extra + plan.n_own
+        n_shared = batch_size if plan.in_batch else plan.n_shared
+        tiles = -(-batch_size // TILE)
+        self.U = np.empty((batch_size, dim), np.float32)
+        self.grad_U = np.empty((batch_size, dim), np.float32)
+        self.N = np.empty((n_shared, dim), np.float32)
+        self.grad_N = np.empty((tiles, n_shared, dim), np.float32)
+        self.own = np.empty((batch_size, width), np.float32)
+        self.lengths = np.empty((batch_size, width), np.float32)
+        self.flat_shared = np.empty(batch_size * n_shared, np.float32)
+        self._place_of_user = np.full(len(users.factors), -1, np.int32)
+        self._place_of_item = np.full(len(items.factors), -1, np.int32)
+
+    def epoch(
+        self,
+        order: NDArray[Any],
+        key: np.uint64,
+        step_of: Callable[[int], Step],
+        check: Callable[[int, float], None],
+    ) -> float:
+        """Visit the pairs in this order; the mean loss.
+
+        Args:
+            order: Positions of the pairs.
+            key: Of the draws of this epoch.
+            step_of: How far rows move in step s, from 1.
+            check: Called with the number of every step, from 1, and its mean loss.
+        """
+        first = range(0, len(order), self.batch_size)
+        ready: list[Batch] = []
+
+        def prepare(number: int) -> None:
+            chosen = order[first[number] : first[number] + self.batch_size]
+            ready.append(self.batch(chosen, key, number))
+
+        total = 0.0
+        prepare(0)
+        for number in range(len(first)):
+            batch = ready.pop()
+            following = number + 1 < len(first)
+            loss = self.gradients(batch, [partial(prepare, number + 1)] if following else [])
+            check(number + 1, loss / len(batch.users))
+            self.move(batch, step_of(number + 1))
+            total += loss
+        return total / len(order)
+
+    def batch(self, chosen: NDArray[np.int64], key: np.uint64, number: int) -> Batch:
+        """These pairs and what is drawn for them."""
+        o = self.objective
+        return make_batch(
+            o.pairs, o.law, o.plan, o.user_of_pair, chosen, key, number,
+            self._place_of_user, self._place_of_item,
+        )  # fmt: skip
+
+    def gradients(self, batch: Batch, beside: list[Task] | None = None) -> float:
+        """Sum of the losses; afterwards the buffers hold the gradients of the mean loss."""
+        o, size, n = self.objective, len(batch.users), len(batch.shared)
+        N = self.N[:n]
+        gather(self.items.factors, batch.shared, o.cosine, N)
+        shared = self.flat_shared[: size * n].reshape(size, n)
+        n_negatives = n or o.plan.n_own
+        level = o.levels(batch, n_negatives)
+        tau = o.tau[batch.users]
+        tiles = [slice(a, min(a + TILE, size)) for a in range(0, size, TILE)]
+        losses = np.zeros(len(tiles))
+        scale = np.float32(1.0 / size)
+
+        def begin(at: slice) -> None:
+            begin_tile(
+                self.users.factors, self.items.factors, batch.users[at], batch.own[at], o.cosine,
+                self.U[at], self.own[at], self.lengths[at],
+            )  # fmt: skip
+            if n:
+                np.dot(self.U[at], N.T, out=shared[at])
+
+        def end(at: slice) -> None:
+            if n:
+                np.dot(shared[at], N, out=self.grad_U[at])
+                if not self.fixed_items:
+                    np.dot(shared[at].T, self.U[at], out=self.grad_N[at.start // TILE, :n])
+            else:
+                self.grad_U[at] = 0.0
+            pull_users(
+                self.own[at], self.items.factors, batch.own[at], self.lengths[at], o.cosine,
+                self.grad_U[at],
+            )  # fmt: skip
+
+        def whole(rule: Rule, at: slice) -> None:
+            tile, n_extra = at.start // TILE, o.plan.n_extra
+            if n:
+                begin(at)
+                losses[tile] = shared_tile(
+                    rule, self.own[at], shared[at], tau[at], n_extra, scale, o.shift,
+                    batch.shared, level[at], batch.swaps, at.start,
+                )  # fmt: skip
+                end(at)
+            else:
+                gather(self.users.factors, batch.users[at], o.cosine, self.U[at])
+                losses[tile] = own_tile(
+                    rule, self.U[at], self.items.factors, batch.own[at], o.cosine, o.shift,
+                    level[at], tau[at], n_extra, scale, self.own[at], self.lengths[at],
+                    self.grad_U[at],
+                )  # fmt: skip
+
+        def run(task: Task) -> None:
+            with np.errstate(over="ignore", invalid="ignore"):  # the loss is checked, and says so
+                task()
+
+        beside = beside or []
+        if o.rule is not None:
+            self.each(run, [*beside, *(partial(whole, o.rule, at) for at in tiles)])
+            return float(losses.sum())
+        self.each(run, [*beside, *(partial(begin, at) for at in tiles)])
+        loss = self._by_autograd(batch, shared, level, tau, float(scale))
+        self.each(run, [partial(end, at) for at in tiles])
+        return loss
+
+    def _by_autograd(
+        self, batch: Batch, shared: Floats, level: Floats, tau: Floats, scale: float
+    ) -> float:
+        from truerank.models.mf.autograd import slopes_by_autograd
+
+        o = self.objective
+        loss: Any = o.loss
+        own, n = self.own[: len(batch.users)], shared.shape[1]
+        if len(o.shift) and n:
+            shift_shared(shared, o.shift, batch.shared, level)
+        elif len(o.shift):
+            shift_own(own, o.shift, batch.own, level, 1 + o.plan.n_extra)
+        swap(shared, batch.swaps, 0)
+        inputs = {}
+        if "tau_pos" in o.inputs:
+            inputs["tau_pos"] = tau
+        if o.takes_log_q:
+            lift = o.log_lift()
+            log_q = lift[batch.shared[None, :] if n else batch.own[:, 1 + o.plan.n_extra :]]
+            log_q = log_q + level[:, None]
+            if n:
+                swap(log_q, batch.swaps, 0)
+            inputs["log_q"] = log_q
+        total = slopes_by_autograd(loss, own, shared, o.plan.n_extra, scale, inputs)
+        swap_back(shared, batch.swaps, 0)
+        return total
+
+    def move(self, batch: Batch, step: Step) -> None:
+        """The rows touched, by the gradients in the buffers."""
+        size, n = len(batch.users), len(batch.shared)
+        tiles = -(-size // TILE) if n else 0
+
+        def part(i: int) -> None:
+            if not self.fixed_items:
+                move_items(
+                    self.items, batch.by_item, self.U[:size], self.own[:size], self.grad_N,
+                    tiles, step, i, self.parts,
+                )  # fmt: skip
+            move_users(self.users, batch.by_user, self.grad_U[:size], step, i, self.parts)
+
+        self.each(part, range(self.parts))

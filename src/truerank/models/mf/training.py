@@ -1,0 +1,163 @@
+r"""Training: epochs until the judges have seen nothing better for long enough.
+
+After each epoch the judges give a value (without judges, minus the loss). When ``plateau`` checks
+in a row brought nothing better, the rate is halved, down to a floor; after ``patience`` of them
+training ends. The best epoch is kept; without judges the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from truerank.errors import TruerankError
+from truerank.execution import Progress, available_cores
+from truerank.models.mf.checkpoint import Training, write_checkpoint
+from truerank.models.mf.objective import Objective
+from truerank.models.mf.rows import Floats, Step
+from truerank.models.mf.scores import gather
+from truerank.models.mf.steps import Steps
+from truerank.models.mf.validation import Judges
+from truerank.models.parallel import Each, on_all_cores
+from truerank.rng import Stream, addresses, stream
+
+
+class DivergedError(TruerankError, ArithmeticError):
+    """Training led to numbers that are none; the last good checkpoint is untouched."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """How long, how fast, and by which draws."""
+
+    optimiser: str
+    min_rate: float
+    l2: float
+    batch_size: int
+    epochs: int
+    plateau: int
+    patience: int
+    check_every: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Keeping:
+    """Where checkpoints go, how often, and what tells them from others."""
+
+    path: Path
+    every: int
+    identity: dict[str, Any]
+
+
+def train(
+    training: Training,
+    objective: Objective,
+    schedule: Schedule,
+    *,
+    judges: Judges | None,
+    keeping: Keeping | None,
+    likely_cause: str,
+    workers: int | None,
+) -> None:
+    """Go on from where ``training`` stands, in place, until the schedule ends.
+
+    Args:
+        training: Factors, states and counters.
+        objective: What is minimised.
+        schedule: How.
+        judges: Who decides which epoch is best; None for the last one.
+        keeping: Where to write checkpoints.
+        likely_cause: What to say of a loss that is not a number.
+        workers: Threads; they change nothing but the time.
+    """
+    at = training.at
+    parts = workers or available_cores()
+    with on_all_cores(workers) as each, Progress("fitting MF", total=schedule.epochs) as bar:
+        bar.done = at.epoch
+        steps = Steps(
+            objective, training.users, training.items, batch_size=schedule.batch_size, each=each,
+            parts=parts,
+        )  # fmt: skip
+        written = at.epoch
+        while at.epoch < schedule.epochs and not at.stopped:
+            kept = f"; {keeping.path} has epoch {written}" if keeping and written else ""
+            loss = _epoch(steps, training, schedule, f"{likely_cause}{kept}")
+            training.losses = np.append(training.losses, loss)
+            value = _check(training, objective, schedule, judges, each)
+            training.validations = np.append(training.validations, value)
+            said = "" if judges is None else f", {judges.metric} {value:.4f}"
+            bar.label = f"epoch {at.epoch}: loss {loss:.4g}{said}"
+            bar.advance()
+            over = at.stopped or at.epoch == schedule.epochs
+            if keeping and (over or at.epoch % keeping.every == 0):
+                write_checkpoint(keeping.path, training, keeping.identity)
+                written = at.epoch
+
+
+def _epoch(steps: Steps, training: Training, schedule: Schedule, cause: str) -> float:
+    at, objective = training.at, steps.objective
+
+    def step_of(number: int) -> Step:
+        return Step.number(
+            at.step + number, optimiser=schedule.optimiser, rate=at.rate, l2=schedule.l2,
+            cosine=objective.cosine,
+        )  # fmt: skip
+
+    def check(number: int, loss: float) -> None:
+        if not np.isfinite(loss):
+            raise DivergedError(
+                f"the loss became {loss} in step {number} of epoch {at.epoch + 1}: {cause}"
+            )
+
+    n_pairs = len(objective.pairs.items)
+    order = stream(schedule.seed, Stream.MF, at.epoch).permutation(n_pairs)
+    key = np.uint64(addresses(schedule.seed, Stream.MF, 0, at.epoch)[0])
+    loss = steps.epoch(order, key, step_of, check)
+    for factors in (training.users.factors, training.items.factors):
+        if not np.isfinite(factors).all():
+            raise DivergedError(f"factors became infinite or NaN in epoch {at.epoch + 1}: {cause}")
+    at.epoch += 1
+    at.step += -(-len(order) // schedule.batch_size)
+    return loss
+
+
+def _check(
+    training: Training,
+    objective: Objective,
+    schedule: Schedule,
+    judges: Judges | None,
+    each: Each,  # type: ignore[type-arg]
+) -> float:
+    """The judges' value of this epoch, NaN if they were not asked, and what follows from it."""
+    at = training.at
+    last = at.epoch == schedule.epochs
+    if judges is not None and at.epoch % schedule.check_every and not last:
+        return np.nan
+    users, items = training.users.factors, training.items.factors
+    if judges is None:
+        value = -training.losses[-1]
+    else:
+        value = judges.value(unit(users, objective.cosine), unit(items, objective.cosine), each)
+    if value > at.best_value:
+        at.best_value, at.best_epoch, at.waited = float(value), at.epoch, 0
+        if judges is not None:
+            training.best_users[...], training.best_items[...] = users, items
+    else:
+        at.waited += 1
+        if at.waited % schedule.plateau == 0:
+            at.rate = max(at.rate / 2, min(schedule.min_rate, at.rate))
+        at.stopped = judges is not None and at.waited >= schedule.patience
+    return np.nan if judges is None else float(value)
+
+
+def unit(factors: Floats, cosine: bool) -> Floats:
+    """Factors whose dot products are the scores: of length 1 for a cosine."""
+    if not cosine:
+        return factors
+    out = np.empty_like(factors)
+    gather(factors, np.arange(len(factors), dtype=np.int32), True, out)
+    return out

@@ -1,0 +1,192 @@
+r"""Who says when to stop: users some of whose training items are held out, and any metric.
+
+*Full*: a held-out item is ranked among all items that the user has not been trained on. A tie
+counts half. *Sampled*: it is ranked among n of them, drawn once, the same in every epoch; the
+rank r is then taken for the rank
+
+.. math::  1 + (r - 1) \frac{N - 1}{n}
+
+among all N candidates, which is unbiased. The metric of it is not, but the epochs of one model
+are compared on the same draws, and that is all that is asked here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.data.interactions import Interactions
+from truerank.errors import InvalidDataError
+from truerank.metrics import Metric
+from truerank.models.mf.compiled import exact
+from truerank.models.mf.draws import Ints, Law, Pairs, draw_absent, word
+from truerank.models.mf.rows import Floats
+from truerank.models.parallel import Each
+from truerank.rng import Stream, addresses
+
+MOST_USERS = 5000
+"""Users who judge, at most: more make the check dear and hardly more certain."""
+
+HELD_OUT = 0.2
+"""The part of a judge's items that are held out."""
+
+CELLS = 2**21
+"""Scores held at once by a thread."""
+
+_JUDGES, _HELD, _AMONG = 1, 2, 3  # purposes within the stream of MF
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judges:
+    """Users, what they are trained on and what they should find.
+
+    Attributes:
+        train: All that is trained on.
+        users: The judges, ascending.
+        held_out: Their held-out items, in the rows of all users.
+        metric: What is averaged over them.
+        n_sampled: Items that each is ranked among; None for all.
+        seed: Of the sampled items.
+    """
+
+    train: Pairs
+    users: NDArray[np.int64]
+    held_out: Pairs
+    metric: Metric
+    n_sampled: int | None
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        train: Interactions,
+        held_out: Interactions,
+        *,
+        metric: Metric,
+        n_sampled: int | None,
+        seed: int,
+    ) -> Judges:
+        """Every user with something held out who is also trained on."""
+        if held_out.n_items != train.n_items or held_out.n_users != train.n_users:
+            raise InvalidDataError(
+                f"the validation part has {held_out.n_users:,} users and {held_out.n_items:,} "
+                f"items and the training data {train.n_users:,} and {train.n_items:,}; give both "
+                "the same vocabularies"
+            )
+        users = np.flatnonzero((held_out.user_counts > 0) & (train.user_counts > 0))
+        if len(users) == 0:
+            raise InvalidDataError(
+                "no user has both training and validation items; give some who have"
+            )
+        return cls(Pairs.of(train), users, Pairs.of(held_out), metric, n_sampled, seed)
+
+    def value(self, users: Floats, items: Floats, each: Each) -> float:  # type: ignore[type-arg]
+        """Mean of the metric over the judges, scores being dot products of these factors."""
+        counts = np.diff(self.held_out.indptr)[self.users]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        ranks = np.empty(starts[-1])
+        candidates = len(items) - np.diff(self.train.indptr)[self.users]
+        block = max(1, CELLS // (len(items) if self.n_sampled is None else 10**4))
+
+        def rank(first: int) -> None:
+            who = self.users[first : first + block]
+            out = ranks[starts[first] : starts[min(first + block, len(self.users))]]
+            if self.n_sampled is None:
+                _full_ranks(users[who] @ items.T, self.train, self.held_out, who, out)
+            else:
+                keys = addresses(self.seed, Stream.MF, _AMONG, who)
+                _sampled_ranks(
+                    users, items, self.train, self.held_out, who, keys, self.n_sampled, out
+                )
+
+        each(rank, range(0, len(self.users), block))
+        owner, n = np.repeat(self.users, counts), np.repeat(candidates, counts)
+        _, values = self.metric.per_user(owner, ranks, n)
+        return float(values.mean())
+
+
+@exact
+def _full_ranks(
+    scores: Floats, train: Pairs, held_out: Pairs, who: NDArray[np.int64], out: NDArray[Any]
+) -> None:
+    at = 0
+    for b in range(len(who)):
+        row = scores[b]
+        for p in range(train.indptr[who[b]], train.indptr[who[b] + 1]):
+            row[train.items[p]] = -np.inf
+        for p in range(held_out.indptr[who[b]], held_out.indptr[who[b] + 1]):
+            own, better, tied = row[held_out.items[p]], 0, -1
+            for i in range(len(row)):
+                better += row[i] > own
+                tied += row[i] == own
+            out[at] = 1 + better + (max(tied, 0) + 1) // 2
+            at += 1
+
+
+@exact
+def _dot(a: Floats, b: Floats) -> float:
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total
+
+
+@exact
+def _sampled_ranks(
+    users: Floats,
+    items: Floats,
+    train: Pairs,
+    held_out: Pairs,
+    who: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    n: int,
+    out: NDArray[Any],
+) -> None:
+    at = 0
+    uniform = Law(np.empty(0), np.empty(0, np.int32), np.empty(0))
+    scores = np.empty(n)
+    for b in range(len(who)):
+        vector = users[who[b]]
+        for j in range(n):
+            item = draw_absent(train, uniform, who[b], word(keys[b], j))
+            scores[j] = _dot(vector, items[item])
+        others = train.n_items - (train.indptr[who[b] + 1] - train.indptr[who[b]]) - 1
+        for p in range(held_out.indptr[who[b]], held_out.indptr[who[b] + 1]):
+            own, better, tied = _dot(vector, items[held_out.items[p]]), 0, 0
+            for j in range(n):
+                better += scores[j] > own
+                tied += scores[j] == own
+            out[at] = 1.0 + (better + 0.5 * tied) * others / n
+            at += 1
+
+
+def held_out_part(
+    data: Interactions, *, share: float, seed: int
+) -> tuple[Interactions, Interactions]:
+    """What to train on, and a fifth of the items of some users, one at least.
+
+    Args:
+        data: The training data.
+        share: The part of the users with two items or more who judge, in (0, 1].
+        seed: Decides who and what.
+    """
+    long = np.flatnonzero(data.user_counts >= 2)
+    if len(long) == 0:
+        raise InvalidDataError(
+            "no user has two items, so none can say when to stop learning; give longer histories, "
+            "a validation part, or validation_share=0"
+        )
+    words = addresses(seed, Stream.MF, _JUDGES, long)
+    n = min(MOST_USERS, max(1, round(share * len(long))))
+    judges = np.zeros(data.n_users, np.bool_)
+    judges[long[np.argsort(words, kind="stable")[:n]]] = True
+    users: Ints = data.users
+    order = np.lexsort((addresses(seed, Stream.MF, _HELD, users, data.indices), users))
+    place = np.arange(len(data)) - data.indptr[:-1][users]
+    n_held = np.maximum(1, np.floor(HELD_OUT * data.user_counts + 0.5)).astype(np.int64)
+    held = np.zeros(len(data), np.bool_)
+    held[order] = (place < n_held[users]) & judges[users]
+    return data.select(~held), data.select(held)

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import truerank as tr
+from truerank.models.mf.batches import Batch, Plan, make_batch
+from truerank.models.mf.draws import Law, Pairs, draw, draw_absent, has, law_of, word
+
+KEY = np.uint64(12345)
+
+
+def data(seed: int = 0, *, users: int = 40, items: int = 30) -> tr.Interactions:
+    rng = np.random.default_rng(seed)
+    X = rng.random((users, items)) < rng.uniform(0.05, 0.5, items)
+    X[3] = False  # a user without interactions
+    X[4, :-2] = True  # and one who has nearly everything
+    user, item = np.nonzero(X)
+    return tr.Interactions.from_arrays(
+        user, item, user_ids=np.arange(users), item_ids=np.arange(items)
+    )
+
+
+DATA = data()
+PAIRS = Pairs.of(DATA)
+POPULAR = Law.popular(DATA.item_counts, 0.75)
+
+
+def batch_of(plan: Plan, law: Law | None = None, *, n: int = 64, number: int = 0) -> Batch:
+    users, items = np.full(DATA.n_users, -1, np.int32), np.full(DATA.n_items, -1, np.int32)
+    chosen = np.random.default_rng(3).permutation(len(DATA))[:n]
+    batch = make_batch(
+        PAIRS, law or Law.uniform(), plan, DATA.users, chosen, KEY, number, users, items
+    )
+    assert (users == -1).all()
+    assert (items == -1).all()
+    np.testing.assert_array_equal(batch.users, DATA.users[chosen])
+    np.testing.assert_array_equal(batch.own[:, 0], DATA.indices[chosen])
+    return batch
+
+
+def bits(i: int) -> np.uint64:
+    return np.uint64(word(KEY, i))
+
+
+def chi_squared(observed: np.ndarray, share: np.ndarray) -> float:
+    """The p-value of counts under a distribution; what cannot be drawn was not."""
+    assert (observed[share == 0] == 0).all()
+    possible = share > 0
+    return float(stats.chisquare(observed[possible], share[possible] * observed.sum()).pvalue)
+
+
+@pytest.mark.parametrize("law", [Law.uniform(), POPULAR], ids=["uniform", "popularity"])
+def test_draws_follow_their_distribution(law: Law) -> None:
+    n = 60_000
+    share = law.share if len(law.share) else np.full(DATA.n_items, 1 / DATA.n_items)
+    drawn = np.bincount([draw(law, DATA.n_items, bits(i)) for i in range(n)], minlength=30)
+    assert chi_squared(drawn, share) > 1e-4
+
+
+@pytest.mark.parametrize("law", [Law.uniform(), POPULAR], ids=["uniform", "popularity"])
+@pytest.mark.parametrize("user", [0, 4])
+def test_absent_draws_follow_the_distribution_without_the_positives(law: Law, user: int) -> None:
+    share = law.share.copy() if len(law.share) else np.full(DATA.n_items, 1 / DATA.n_items)
+    share[DATA.items_of(user)] = 0.0
+    drawn = np.bincount(
+        [draw_absent(PAIRS, law, user, bits(i)) for i in range(20_000)], minlength=30
+    )
+    assert chi_squared(drawn, share / share.sum()) > 1e-4
+
+
+def test_when_rejection_gives_up_the_absent_items_are_counted_through() -> None:
+    """A popular item takes nearly all of q: the user who has it would reject for ever."""
+    counts = np.array([10**9, 1, 3])
+    own = tr.Interactions.from_arrays([0, 1, 1], [0, 1, 2])
+    law = Law.popular(counts, 1.0)
+    drawn = np.bincount(
+        [draw_absent(Pairs.of(own), law, 0, bits(i)) for i in range(4_000)], minlength=3
+    )
+    assert drawn[0] == 0
+    assert chi_squared(drawn, np.array([0.0, 0.25, 0.75])) > 1e-4
+
+
+def test_alias_tables_hold_their_distribution_exactly() -> None:
+    for counts in ([1, 2, 3, 4], [0, 5, 0], [7], [1, 10**6, 1, 1]):
+        law = Law.popular(np.array(counts), 1.0)
+        n = len(counts)
+        held = law.own / n
+        np.add.at(held, law.other, (1 - law.own) / n)
+        np.testing.assert_allclose(held, law.share, rtol=1e-9, atol=1e-12)
+
+
+def test_log_lift_is_zero_on_average_of_exponentials() -> None:
+    lift = POPULAR.log_lift(DATA.n_items)
+    np.testing.assert_allclose(np.exp(lift), POPULAR.share * DATA.n_items, rtol=1e-6)
+    assert (Law.uniform().log_lift(4) == 0).all()
+    in_batch = law_of("in-batch", DATA.item_counts, 0.3)
+    np.testing.assert_allclose(in_batch.share, DATA.item_counts / len(DATA))
+
+
+def test_bisection_finds_what_is_there() -> None:
+    items = np.array([1, 4, 9], np.int32)
+    assert [has(items, 0, 3, i) for i in (0, 1, 4, 5, 9, 10)] == [
+        False, True, True, False, True, False,
+    ]  # fmt: skip
+    assert not has(items, 0, 2, 9)
+
+
+def test_groups_hold_every_entry_once_in_order() -> None:
+    batch = batch_of(Plan(2, 3, 11, False, False))
+    keys = {
+        "user": (batch.users, batch.by_user),
+        "item": (np.concatenate([batch.own.ravel(), batch.shared]), batch.by_item),
+    }
+    for key, groups in keys.values():
+        assert sorted(groups.entries) == list(range(len(key)))
+        assert len(set(groups.rows)) == len(groups.rows) == len(set(key))
+        for g, row in enumerate(groups.rows):
+            mine = groups.entries[groups.starts[g] : groups.starts[g + 1]]
+            assert (key[mine] == row).all()
+            assert (np.diff(mine) > 0).all()
+
+
+def test_further_positives_are_the_users_own_and_uniform() -> None:
+    batch = batch_of(Plan(500, 0, 5, False, False), n=20)
+    for user, own in zip(batch.users, batch.own[:, 1:], strict=True):
+        mine = DATA.items_of(user)
+        assert np.isin(own, mine).all()
+        drawn = np.bincount(np.searchsorted(mine, own), minlength=len(mine))
+        assert chi_squared(drawn, np.full(len(mine), 1 / len(mine))) > 1e-5
+
+
+@pytest.mark.parametrize("law", [Law.uniform(), POPULAR], ids=["uniform", "popularity"])
+def test_excluded_positives_are_never_negatives(law: Law) -> None:
+    own = batch_of(Plan(0, 50, 0, False, True), law)
+    for user, negatives in zip(own.users, own.own[:, 1:], strict=True):
+        assert not np.isin(negatives, DATA.items_of(user)).any()
+    allowed = batch_of(Plan(0, 50, 0, False, False), law)
+    assert any(
+        np.isin(negatives, DATA.items_of(user)).any()
+        for user, negatives in zip(allowed.users, allowed.own[:, 1:], strict=True)
+    )
+    shared = batch_of(Plan(0, 0, 200, False, True), law)
+    assert len(shared.swaps.column) > 0
+    for b, user in enumerate(shared.users):
+        met = shared.shared.copy()
+        for s in range(shared.swaps.starts[b], shared.swaps.starts[b + 1]):
+            met[shared.swaps.column[s]] = shared.shared[shared.swaps.instead[s]]
+        assert not np.isin(met, DATA.items_of(user)).any()
+
+
+def test_stand_ins_keep_the_distribution_of_the_absent_items() -> None:
+    user = 0
+    drawn = np.zeros(DATA.n_items)
+    for number in range(300):
+        batch = batch_of(Plan(0, 0, 30, False, True), number=number)
+        b = int(np.flatnonzero(batch.users == batch.users[0])[0])
+        user = batch.users[b]
+        met = batch.shared.copy()
+        for s in range(batch.swaps.starts[b], batch.swaps.starts[b + 1]):
+            met[batch.swaps.column[s]] = batch.shared[batch.swaps.instead[s]]
+        drawn += np.bincount(met, minlength=DATA.n_items)
+    absent = np.setdiff1d(np.arange(DATA.n_items), DATA.items_of(user))
+    assert drawn.sum() == drawn[absent].sum()
+    # Stand-ins repeat draws of the same batch, so the spread is up to twice that of free draws.
+    expected = drawn.sum() / len(absent)
+    assert np.abs(drawn[absent] - expected).max() < 5 * np.sqrt(2 * expected)
+
+
+def test_in_batch_negatives_are_the_other_positives() -> None:
+    batch = batch_of(Plan(0, 0, 0, True, False))
+    np.testing.assert_array_equal(batch.shared, batch.own[:, 0])
+    for b in range(len(batch.users)):
+        at = slice(batch.swaps.starts[b], batch.swaps.starts[b + 1])
+        columns, instead = batch.swaps.column[at], batch.swaps.instead[at]
+        assert sorted(columns) == np.flatnonzero(batch.shared == batch.own[b, 0]).tolist()
+        assert (batch.shared[instead] != batch.own[b, 0]).all()
+
+
+def test_draws_are_addressed() -> None:
+    plan = Plan(2, 3, 7, False, False)
+    first, again = batch_of(plan), batch_of(plan)
+    np.testing.assert_array_equal(first.own, again.own)
+    np.testing.assert_array_equal(first.shared, again.shared)
+    part = batch_of(plan, n=10)  # a pair meets the same items whoever stands beside it
+    np.testing.assert_array_equal(part.own, first.own[:10])
+    assert (batch_of(plan, number=1).shared != first.shared).any()

@@ -107,7 +107,14 @@ def test_the_convergence_is_kept_and_shown() -> None:
     np.testing.assert_allclose(few.convergence.objective, shown.objective[:10])
     lines = str(few.convergence).splitlines()
     assert lines[0].split() == ["round", "objective", "gap"]
-    assert len(lines) == 11
+    assert len(lines) == 12
+    assert not few.convergence.at_rest
+    assert lines[-1] == "not at rest: more iterations may go lower"
+    assert (
+        tr.models.EDLAE(0.33, rank=5, iterations=2000, dtype="float64")
+        .fit(DATA)
+        .convergence.at_rest
+    )
 
 
 def test_by_descent_the_objective_never_rises() -> None:

@@ -16,9 +16,10 @@ import numpy as np
 
 from truerank.data.registry import load_arrays
 from truerank.errors import InvalidArgumentError
+from truerank.estimators import Estimate, estimate
 from truerank.files import readable_errors, written_whole
 from truerank.models.names import model_class
-from truerank.ranking import Full, Given, RankTable, rank
+from truerank.ranking import Full, Given, rank
 from truerank.split import Split, published
 
 
@@ -132,13 +133,12 @@ def run(row: Row, cache: Path | None = None) -> Found:
         start = time.perf_counter()
         model = model_class(row.model)(**settings).fit(split.train)
         seconds.append(time.perf_counter() - start)
-        table = _ranks(model, split, row.data)
-        runs.append([table.per_user(metric)[1] for metric in metrics])
+        runs.append(_estimates(model, split, row.data, metrics))
     found = Found(
         row=row,
         metrics=metrics,
-        values=tuple(tuple(float(users.mean()) for users in one) for one in runs),
-        std_errors=tuple(float(u.std(ddof=1) / np.sqrt(len(u))) for u in runs[0]),
+        values=tuple(tuple(float(e.value) for e in one) for one in runs),
+        std_errors=tuple(float(e.std_error) for e in runs[0]),
         seconds=float(np.mean(seconds)),
     )
     if path is not None:
@@ -155,12 +155,13 @@ def _runs(row: Row) -> Iterator[dict[str, Any]]:
         yield row.parameters | {"seed": seed}
 
 
-def _ranks(model: Any, split: Split, data: str) -> RankTable:
-    """As the protocol of the data set has it."""
+def _estimates(model: Any, split: Split, data: str, metrics: tuple[str, ...]) -> list[Estimate]:
+    """As the protocol of the data set has it; NCF's own metrics are those of its 100 candidates."""
     if _recipe()["protocol"][data]["split"] == "ncf":
         negatives = load_arrays(data)["test_negative"]
-        return rank(model, split, Given(negatives), ties="pessimistic", progress=False)
-    return rank(model, split, Full(), progress=False)
+        ranks = rank(model, split, Given(negatives), ties="pessimistic", progress=False)
+        return estimate(ranks, list(metrics), method="naive")
+    return estimate(rank(model, split, Full(), progress=False), list(metrics), method="exact")
 
 
 def _kept_at(row: Row, cache: Path | None) -> Path | None:

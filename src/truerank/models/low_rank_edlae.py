@@ -25,6 +25,9 @@ Matrix = NDArray[Any]
 Vector = NDArray[np.float64]
 Solver = Literal["descent", "admm"]
 
+TOLERANCE = 1e-6
+"""Rounds end when the gap is below this."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Convergence:
@@ -42,7 +45,13 @@ class Convergence:
     def __str__(self) -> str:
         rounds = zip(self.objective, self.gap, strict=True)
         lines = [f"{i:5d} {f:12.6f} {g:9.1e}" for i, (f, g) in enumerate(rounds, start=1)]
-        return "\n".join(["round    objective       gap", *lines])
+        end = [] if self.at_rest else ["not at rest: more iterations may go lower"]
+        return "\n".join(["round    objective       gap", *lines, *end])
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the rounds ended by themselves, not because there were no more."""
+        return len(self.gap) > 0 and bool(self.gap[-1] < TOLERANCE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,21 +89,21 @@ def solve_low_rank(
     *,
     iterations: int,
     solver: Solver = "descent",
-    tolerance: float = 1e-6,
 ) -> tuple[Matrix, Matrix, Convergence]:
     r"""Minimise :math:`\|X - XW\|_F^2 + \|\Lambda^{1/2} W\|_F^2` over U and V.
 
     The problem is not convex; the start is :math:`V_k` of the data's own decomposition, and the
-    round with the lowest objective is kept. Rounds end when the gap is below ``tolerance``.
+    round with the lowest objective is kept. Rounds end when the gap is below :data:`TOLERANCE`.
 
-    Memory: two n_items x n_items matrices, ten of n_items x rank. Time per round: six n_items^2 x
-    rank operations by descent, eight by ADMM.
+    Memory: two n_items x n_items matrices, ten of n_items x rank, and before them what the
+    decomposition takes (:func:`~truerank.models.spectrum.decompose`). Time per round: six
+    n_items^2 x rank operations by descent, eight by ADMM.
     """
     dtype, n = dtype_of(precision), interactions.n_items
     check_room(
         (2 * n * n + 10 * n * rank) * np.dtype(dtype).itemsize,
         f"EDLAE of rank {rank:,} on {n:,} items",
-        "EDLAE of full rank needs half as much, IALS and PureSVD (low rank) still less",
+        "IALS and PureSVD (low rank), ItemKNN and SLIM (sparse) need far less",
     )
     V = decompose(interactions, rank).first(rank, "EDLAE").V.astype(dtype)
     G = gram(interactions.matrix(), dtype=dtype)
@@ -116,7 +125,7 @@ def solve_low_rank(
             gaps.append(gap)
             if value < best[0]:
                 best = (value, U, V)
-            if gap < tolerance:
+            if gap < TOLERANCE:
                 break
     return best[1], best[2], Convergence(np.array(objectives), np.array(gaps))
 

@@ -25,6 +25,8 @@ def main() -> None:
     found = []
     for part in options.part or PARTS:
         found += importlib.import_module(part).rows()
+    if not options.part:
+        found += importlib.import_module("fit_ease").large_rows()  # the longest last
     print(f"\n{'what':84} {'wanted':>10} {'got':>10}")
     for what, want, got in found:
         print(f"{what:84} {want:>10} {got:10.2f}")

@@ -53,6 +53,17 @@ class MissingExtraError(TruerankError, ImportError):
         )
 
 
+class NotFittedError(InvalidArgumentError, AttributeError):
+    """A model was asked for what it will only have after ``fit``."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__("model", f"an unfitted {model}", "fitted", "call fit(train) first")
+
+
+class DivergedError(TruerankError, ArithmeticError):
+    """Training led to numbers that are none; the last good checkpoint is untouched."""
+
+
 def _rebuild(kind: type[TruerankError], message: str) -> TruerankError:
     error = kind.__new__(kind)
     Exception.__init__(error, message)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from truerank.data import synthetic
+from truerank.data import load_dataset, synthetic
 from truerank.data.interactions import Interactions
 from truerank.data.shelf import Shelf
 from truerank.data.synthetic import DURATION, START, generate
@@ -91,6 +91,23 @@ def test_extremes(arguments: dict[str, Any]) -> None:
     assert data.user_counts.max() <= data.n_items // 4
 
 
+def test_small_catalogues_need_no_number_of_interactions() -> None:
+    small = load_dataset("demo", n_users=200, n_items=60)
+    asked = generate(200, 60, interactions_per_user=15)
+    assert small.fingerprint() == asked.fingerprint()
+    assert generate(50, 20).user_counts.tolist() == [5] * 50
+    busy = generate(50, 400, fewest=60)
+    assert (
+        busy.fingerprint() == generate(50, 400, fewest=60, interactions_per_user=60).fingerprint()
+    )
+
+
+@pytest.mark.parametrize(("n_items", "asked"), [(160, 40.0), (159, 39.75), (2000, 40.0)])
+def test_the_usual_activity_is_40_where_there_are_items_for_it(n_items: int, asked: float) -> None:
+    usual, given = generate(30, n_items), generate(30, n_items, interactions_per_user=asked)
+    assert usual.fingerprint() == given.fingerprint()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -98,7 +115,7 @@ def test_extremes(arguments: dict[str, Any]) -> None:
         ({"fewest": 0}, "fewest must be at least 1, got 0"),
         ({"n_items": 19}, "n_items must be at least 20, four times fewest=5, got 19"),
         (
-            {"n_items": 100},
+            {"n_items": 100, "interactions_per_user": 40.0},
             "interactions_per_user must be from 5 to 25, got 40.0",
         ),
         ({"interactions_per_user": 4}, "interactions_per_user must be from 5 to 500, got 4"),

@@ -180,3 +180,21 @@ def test_generated_data_have_the_shape_of_the_set() -> None:
         linear_recipe().generated("ml-1m")
     with pytest.raises(InvalidArgumentError, match="share must be above 0"):
         linear_recipe().generated("msd", 2.0)
+
+
+def test_a_share_with_too_few_items_is_refused_before_anything_is_fitted() -> None:
+    sentence = r"share must be at least 0\.0033 of msd, got 0\.003; 123 items, .* for ndcg@100$"
+    with pytest.raises(InvalidArgumentError, match=sentence):
+        linear_recipe().generated("msd", 0.003)
+
+
+@pytest.mark.parametrize("data", ["ml-20m", "netflix", "msd"])
+def test_the_least_share_leaves_every_user_enough_to_rank(data: str) -> None:
+    items = linear_recipe().data[data]["shape"]["items"]
+    recipe, made = linear_recipe().generated(data, 134 / items)
+    assert made.n_items == 134
+    for split in recipe.splits(data, made):
+        model = tr.models.Popularity().fit(split.train)
+        tr.rank(model, split, progress=False).per_user("ndcg@100")  # refuses a K that is too large
+    with pytest.raises(InvalidArgumentError, match="share must be at least"):
+        linear_recipe().generated(data, 133 / items)

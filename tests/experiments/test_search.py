@@ -99,7 +99,10 @@ def test_sampled_ranks_are_corrected_and_their_price_is_stated() -> None:
     for exact, guess in zip(full.trials, sampled.trials, strict=True):
         assert guess.std_error > 1.2 * exact.std_error
         assert abs(guess.value - exact.value) < 4 * guess.std_error
-    assert sampled.users_error == pytest.approx(full.best.std_error, rel=0.1)
+    assert sampled.certainty is not None
+    assert sampled.certainty.exact_error == pytest.approx(full.best.std_error, rel=0.1)
+    assert sampled.certainty.std_error == pytest.approx(sampled.best.std_error)
+    assert full.certainty is None
     assert sampled.share_scored == pytest.approx(6 / (N_ITEMS - 3), rel=1e-6)
     assert "exact ranks of the same users would have left" in sampled.sentence
     assert "pairs were scored" not in full.sentence
@@ -111,6 +114,78 @@ def test_some_users_have_the_error_of_a_finite_population() -> None:
     expected = np.sqrt(p * (1 - p) / 299 * (1 - 300 / 1200))
     assert found.best.std_error == pytest.approx(expected)
     assert found.best.n_users == 300
+
+
+@pytest.mark.parametrize("inner", [tr.Full(), tr.Sampled(6)])
+def test_some_users_say_what_all_of_them_would_have_left(inner: Any) -> None:
+    full = search(MODEL, {"x": [3.0]}, DATA, metric="recall@5")
+    some = search(MODEL, {"x": [3.0]}, DATA, metric="recall@5", design=tr.Users(300, inner))
+    price = some.certainty
+    assert price is not None
+    assert (price.n_ranked, price.n_users) == (300, 1200)
+    # A standard deviation of 300 values is known to about 1 / sqrt(2 * 299), 4 %.
+    assert price.exact_error == pytest.approx(full.best.std_error, rel=0.16)
+    if inner == tr.Full():
+        assert price.std_error == pytest.approx(price.exact_error * 2)  # sqrt(1200 / 300)
+        assert "so sampling made it 100% larger." in some.sentence
+    else:
+        assert price.std_error > 2.2 * price.exact_error
+    assert price.std_error > some.best.std_error  # that is about the 1,200 users only
+    assert "exact ranks of all 1,200 validation users would have left" in some.sentence
+
+
+def test_some_users_with_several_items_each_are_compared_as_well() -> None:
+    split = tr.split.ratio(DATA, 0.5, seed=0)
+    space: dict[str, Any] = {"x": [3.0]}
+    full = search(MODEL, space, DATA, metric="ndcg@5", validation=split)
+    some = search(MODEL, space, DATA, metric="ndcg@5", validation=split, design=tr.Users(300))
+    assert some.certainty is not None
+    assert some.certainty.exact_error == pytest.approx(full.best.std_error, rel=0.16)
+    assert "so sampling made it 100% larger." in some.sentence
+
+
+@pytest.mark.parametrize("design", [tr.Sampled(6), tr.Users(300, tr.Sampled(6))])
+def test_several_sampled_items_per_user_own_up_that_the_price_is_not_known(design: Any) -> None:
+    split = tr.split.ratio(DATA, 0.5, seed=0)
+    found = search(MODEL, {"x": [3.0]}, DATA, metric="ndcg@5", validation=split, design=design)
+    assert (
+        "pairs were scored; what sampling cost in certainty cannot be told for several held-out "
+        "items per user." in found.sentence
+    )
+    assert found.to_dict()["certainty"]["exact_error"] is None
+
+
+@pytest.mark.parametrize(
+    ("metric", "method", "words"),
+    [
+        ("mrr", "auto", "exact ranks of the same users would have left"),
+        ("auc", "auto", "cannot be told for auc, which counts each user's own number of items."),
+        ("recall@5", "naive", "cannot be told for the naive method, which estimates another"),
+    ],
+)
+def test_every_sampled_search_says_something_of_its_price(
+    metric: str, method: str, words: str
+) -> None:
+    found = search(
+        MODEL, {"x": [3.0]}, DATA, metric=metric, method=method, design=tr.Sampled(6)
+    )  # fmt: skip
+    assert words in found.sentence
+    if metric == "mrr":
+        full = search(MODEL, {"x": [3.0]}, DATA, metric=metric)
+        assert found.certainty is not None
+        assert found.certainty.exact_error == pytest.approx(full.best.std_error, rel=0.1)
+
+
+def test_values_that_are_all_equal_have_no_price() -> None:
+    def perfect(x: float) -> Any:
+        model = peaked(np.zeros_like(AFFINITY))(x)
+        held = tr.split.leave_one_out(DATA, seed=0).held_out
+        model.affinity[held.users, held.indices] = 100.0
+        return model
+
+    found = search(perfect, {"x": [3.0]}, DATA, metric="recall@5", design=tr.Users(300))
+    assert found.best.value == 1.0
+    assert "cannot be told for users whose values do not differ." in found.sentence
 
 
 def test_neighbours_cannot_be_told_apart_and_strangers_can() -> None:
@@ -158,6 +233,17 @@ def test_ways_out() -> None:
     assert model.n_items == DATA.n_items
 
 
+def test_the_usual_metric_is_ndcg_at_100_or_what_every_user_has() -> None:
+    assert search(MODEL, {"x": [3.0]}, DATA).metric == "ndcg@57"  # of 60, three are seen
+    assert search(MODEL, {"x": [3.0]}, DATA, candidates="all").metric == "ndcg@60"
+    uneven = Interactions.from_arrays(
+        [0, 0, 1, 1, 1, 1], [0, 1, 0, 1, 2, 3], item_ids=np.arange(12)
+    )
+    assert search(ItemKNN, {"k": [2]}, uneven).metric == "ndcg@9"
+    large = tr.load_dataset("demo", n_users=60, n_items=200, interactions_per_user=8)
+    assert search(ItemKNN, {"k": [20]}, large).metric == "ndcg@100"
+
+
 # -------------------------------------------------------------------- one decomposition
 
 
@@ -192,6 +278,12 @@ def test_a_failed_trial_does_not_end_the_search() -> None:
     assert [trial.status for trial in found.trials] == ["finished", "failed"]
     assert "rank 5,000 was asked of LRR" in found.trials[1].note
     assert "rank 5,000 was asked of LRR" in str(found)
+    assert "best of 2 trials" in found.sentence
+    assert "; 1 failed (rank 5,000 was asked of LRR" in found.sentence
+    more = search(LRR, {"l2": 1.0, "rank": [5, 4000, 5000]}, DATA, metric="ndcg@10")
+    assert "; 2 failed (the first: rank 4,000 was asked of LRR" in more.sentence
+    fine = search(LRR, {"l2": 1.0, "rank": [5]}, DATA, metric="ndcg@10")
+    assert "failed" not in fine.sentence
     with pytest.raises(InvalidDataError, match=r"none of the 2 trials finished; .*rank 4,000"):
         search(LRR, {"l2": 1.0, "rank": [4000, 5000]}, DATA, metric="ndcg@10")
 
@@ -278,7 +370,9 @@ def test_a_validation_split_that_holds_test_pairs_is_refused() -> None:
         (EASE, {"l2": [float("nan")]}, {}, r"space\['l2'\] must be finite"),
         (EASE, {"l2": [object()]}, {}, r"space\['l2'\] must be numbers, texts"),
         (EASE, {"l2": [1.0]}, {"metric": "ndgc@10"}, "did you mean ndcg@10"),
-        (EASE, {"l2": [1.0]}, {"metric": "ndcg@99"}, "metric must be with K at most the 60 items"),
+        (EASE, {"l2": [1.0]}, {"metric": "ndcg@99"}, "the 57 candid.* every .* ndcg@57 or"),
+        (EASE, {"l2": [1.0]}, {"metric": "ndcg@58", "design": tr.Sampled(5)}, "the 57 candidates"),
+        (LRR, {"l2": [[1.0, 2.0]], "rank": 2}, {}, r"vectors are learned.*Nearby\(base='lrr', c="),
         (EASE, {"l2": [1.0]}, {"strategy": "bayes"}, "strategy must be one of grid, random"),
         (EASE, {"l2": [1.0]}, {"n_trials": 3}, "n_trials must be left out for a grid, which has 1"),
         (EASE, {"l2": Between(1, 9)}, {}, r"strategy must be random or optuna .* steps=5"),

@@ -200,3 +200,10 @@ def test_an_unobserved_weight_of_one_has_no_minimum() -> None:
 def test_ease_checks_its_penalty() -> None:
     with pytest.raises(InvalidArgumentError, match="l2 must be positive and finite, got 0"):
         DebiasedEASE(l2=0)
+
+
+@pytest.mark.parametrize("hidden", [0.0, 3.0])
+def test_weights_of_new_users_are_not_used_either(hidden: float) -> None:
+    data, users = interactions(weighted=True), np.arange(25)
+    model = DebiasedEASE(l2=2.0, hidden=hidden).fit(data)
+    np.testing.assert_array_equal(model.fold_in(data).score_all(users), model.score_all(users))

@@ -11,7 +11,8 @@ import pytest
 
 import truerank as tr
 from truerank.data.synthetic import generate
-from truerank.models.names import MODELS, model_class
+from truerank.models.als_solvers import SOLVERS
+from truerank.models.names import MODELS, model_class, parameters_of
 
 SMALL: dict[str, dict[str, Any]] = {
     "item-knn": {"k": 5},
@@ -59,6 +60,18 @@ NAMES = sorted(MODELS)
 
 READ_WEIGHTS = sorted(set(MODELS) - {"popularity", "debiased-ease", "mf", "nearby"})
 """The others count interactions; Interactions themselves refuse such weights when they are made."""
+
+WITHOUT_UNOBSERVED: list[tuple[str, dict[str, Any]]] = [
+    *(("ials", {"solver": solver, "block_size": 2}) for solver in SOLVERS),
+    ("debiased-ials", {}),
+    ("svdpp", {}),
+]
+NUMBERS = [
+    (name, parameter)
+    for name in sorted(set(MODELS) - {"mf"})
+    for parameter, usual in parameters_of(model_class(name)).items()
+    if isinstance(usual, int | float) and not isinstance(usual, bool) and parameter != "seed"
+]
 
 
 @pytest.fixture(scope="module")
@@ -131,3 +144,98 @@ def test_a_penalty_that_cannot_be(name: str, penalty: str, value: float) -> None
 def test_more_ranks_than_the_data_have(name: str, rank: str, awkward: tr.Interactions) -> None:
     with pytest.raises(tr.TruerankError, match="rank"):
         model_class(name)(**SMALL[name] | {rank: 24}).fit(awkward)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", sorted(set(MODELS) - {"mf"}))  # whose new users are approximate
+def test_known_users_and_the_same_folded_in_score_alike(
+    name: str, weighted: bool, awkward: tr.Interactions
+) -> None:
+    weights = 1.0 + np.arange(len(awkward)) % 4
+    data = replace(awkward, weights=weights.astype(np.float32)) if weighted else awkward
+    model, users = fitted(name, data), np.arange(40)
+    scores = model.score_all(users)
+    folded = model.fold_in(data).score_all(users)
+    np.testing.assert_allclose(folded, scores, atol=1e-5 * np.abs(scores).max())
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [*((name, {}) for name in NAMES), ("edlae", {"rank": 3})]
+)
+def test_a_history_over_other_items_is_refused(
+    name: str, more: dict[str, Any], awkward: tr.Interactions
+) -> None:
+    model = model_class(name)(**SMALL[name] | more).fit(awkward) if more else fitted(name, awkward)
+    other = tr.Interactions.from_arrays([0, 0], [0, 1])
+    with pytest.raises(tr.TruerankError, match="over 2 items and the model over 24; give both the"):
+        model.fold_in(other)
+    with pytest.raises(tr.TruerankError, match="history must be Interactions, got 'ndarray'; make"):
+        model.fold_in(np.eye(24))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_no_interactions_is_refused(name: str) -> None:
+    with pytest.raises(tr.TruerankError, match=r"must be Interactions, got 'ndarray'; .*from_csr"):
+        model_class(name)().fit(np.eye(3))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_unfitted_model_says_what_to_do(name: str, awkward: tr.Interactions) -> None:
+    model, users = model_class(name)(), np.array([0])
+    for ask in (
+        lambda: model.score_all(users),
+        lambda: model.score_pairs(users, users[:, None]),
+        lambda: model.fold_in(awkward),
+        lambda: model.n_items,
+    ):
+        with pytest.raises(tr.TruerankError, match=r"unfitted .*; call fit\(train\) first"):
+            ask()
+    with pytest.raises(AttributeError, match="has no 'nonsense'"):
+        model.nonsense  # noqa: B018
+    assert not hasattr(model, "trained_on")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_shows_its_parameters_and_no_arrays(name: str, awkward: tr.Interactions) -> None:
+    settings = SMALL.get(name, {})
+    fresh = repr(model_class(name)(**settings))
+    assert fresh.startswith(f"{model_class(name).__name__}(")
+    assert all(f"{parameter}={value!r}" in fresh for parameter, value in settings.items())
+    if name != "nearby":  # which then says what its base was
+        assert repr(fitted(name, awkward)) == fresh
+    assert "array" not in repr(fitted(name, awkward))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_model_states_its_memory_and_its_precision(name: str) -> None:
+    kind = model_class(name)
+    assert "Memory" in str(kind.__doc__)
+    if name != "mf":
+        assert "dtype" in parameters_of(kind) or "float32" in str(kind.__doc__)
+
+
+@pytest.mark.parametrize("name", ["popularity", "item-knn", "centred-item-knn", "user-knn"])
+def test_models_without_a_dtype_score_in_float32(name: str, awkward: tr.Interactions) -> None:
+    assert "dtype" not in parameters_of(model_class(name))
+    assert fitted(name, awkward).score_all(np.arange(3)).dtype == np.float32
+
+
+@pytest.mark.parametrize("bad", ["x", True, 1j])
+@pytest.mark.parametrize(("name", "parameter"), NUMBERS)
+def test_numbers_that_are_none(name: str, parameter: str, bad: object) -> None:
+    with pytest.raises(tr.TruerankError, match=f"{parameter} must be"):
+        model_class(name)(**{parameter: bad})
+
+
+@pytest.mark.parametrize(("name", "more"), WITHOUT_UNOBSERVED)
+def test_without_unobserved_weight_who_has_nothing_gets_zeros(
+    name: str, more: dict[str, Any], awkward: tr.Interactions
+) -> None:
+    settings = SMALL[name] | more | {"unobserved_weight": 0.0, "reg": 0.01}
+    model = model_class(name)(**settings).fit(awkward)
+    scores = model.score_all(np.arange(40))
+    assert np.isfinite(scores).all()
+    assert scores[:39, :23].all()
+    assert not scores[39].any()
+    assert not scores[:, 23].any()
+    assert not model.fold_in(awkward).score_all(np.array([39])).any()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,18 @@ def test_a_general_penalty_that_is_a_ridge_gives_the_same() -> None:
     np.testing.assert_allclose(general.item_item_matrix(), plain.item_item_matrix(), atol=1e-10)
 
 
+def test_a_general_penalty_takes_the_place_of_l2_in_files_too(tmp_path: Path) -> None:
+    model = tr.models.LRR(10.0, 4).fit(DATA, penalty=np.full(DATA.n_items, 6.0))
+    assert repr(model) == "LRR(l2=None, rank=4, dtype='float32')"
+    model.save(tmp_path / "model")
+    again = tr.models.load(tmp_path / "model")
+    assert again.l2 is None
+    with pytest.raises(
+        InvalidArgumentError, match="l2 must be given where fit is given no penalty"
+    ):
+        again.fit(DATA)
+
+
 def test_full_rank_is_the_ridge_regression() -> None:
     G = X.T @ X
     W = tr.models.LRR(3.0, dtype="float64").fit(DATA).item_item_matrix()
@@ -107,7 +121,10 @@ def test_ranks_go_through_the_factors() -> None:
     [
         ({"l2": -1}, "l2 must be at least 0 and finite, got -1"),
         ({"l2": [1.0, np.inf], "rank": 2}, "l2 must be at least 0 and finite, got inf"),
-        ({"l2": [1.0, 2.0], "rank": 3}, r"l2 must be one number, or one per rank \(3\)"),
+        ({"l2": ["a", "b"], "rank": 2}, "l2 must be at least 0 and finite, got 'a'"),
+        ({"l2": "12", "rank": 2}, "l2 must be at least 0 and finite, got '1'"),
+        ({"l2": [1.0, 2.0], "rank": 3}, "one per rank, got '2 values with rank=3'; give rank=2"),
+        ({"l2": [1.0, 2.0]}, "one per rank, got '2 values with rank=None'; give rank=2"),
         ({"rank": 0}, "rank must be a whole number, at least 1, got 0"),
         ({"rank": 2.5}, "rank must be a whole number"),
         ({"dtype": "int"}, "dtype must be"),

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import truerank as tr
 from truerank.errors import InvalidDataError
-from truerank.models import memory
+from truerank.models import debiased_ease, memory
 from truerank.models.memory import check_room, free_bytes
 
 
@@ -63,3 +64,14 @@ def test_every_dense_model_asks_first(
     data = tr.Interactions.from_arrays([0, 0, 1, 1, 2], [0, 1, 1, 2, 0])
     with pytest.raises(InvalidDataError, match=fits):
         model.fit(data)  # type: ignore[attr-defined]
+
+
+def test_debiased_ease_asks_for_all_it_will_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = tr.Interactions.from_arrays([0, 0, 1], [0, 1, 2], item_ids=np.arange(2000))
+    free = 2 * 2000 * 2000 * 4
+    monkeypatch.setattr(memory, "free_bytes", lambda: free)
+    monkeypatch.setattr(debiased_ease, "inverse_gram", lambda *_: pytest.fail("asked too late"))
+    with pytest.raises(
+        InvalidDataError, match=r"hidden on 2,000 items needs 0\.0 GB.*hidden=0 needs"
+    ):
+        tr.models.DebiasedEASE(hidden=1.0).fit(data)

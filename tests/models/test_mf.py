@@ -10,11 +10,10 @@ import pytest
 import torch
 
 import truerank as tr
-from truerank.errors import InvalidArgumentError, InvalidDataError, MissingExtraError
+from truerank.errors import DivergedError, InvalidArgumentError, InvalidDataError, MissingExtraError
 from truerank.losses import LOSSES
 from truerank.metrics import parse
 from truerank.models import MF
-from truerank.models.mf import DivergedError
 from truerank.models.mf.validation import Judges, held_out_part
 from truerank.models.parallel import on_all_cores
 

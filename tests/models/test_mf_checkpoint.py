@@ -9,9 +9,8 @@ import pytest
 import torch
 
 import truerank as tr
-from truerank.errors import FileFormatError, InvalidDataError, StorageError
+from truerank.errors import DivergedError, FileFormatError, InvalidDataError, StorageError
 from truerank.models import MF
-from truerank.models.mf import DivergedError
 from truerank.models.mf.checkpoint import read_checkpoint
 from truerank.models.mf.validation import Judges, held_out_part
 

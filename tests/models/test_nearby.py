@@ -113,10 +113,15 @@ def test_sparsified_factors_are_those_of_their_product(
     np.testing.assert_allclose(thin, np.where(W >= 0.02, W, 0.0), rtol=1e-4, atol=1e-7)
 
 
-def test_without_learning_it_is_the_base() -> None:
+@pytest.mark.parametrize(("threshold", "share"), [(None, 1 / 4), (0.0, 1 / 8)])
+def test_without_learning_it_is_a_fixed_share_of_the_base(
+    threshold: float | None, share: float
+) -> None:
     base = BASES["dense"]()
-    model = Nearby(epochs=1, rate=1e-12).fit(TRAIN, base=base)
-    np.testing.assert_allclose(dense_matrix(model), dense_matrix(base) / 4, rtol=1e-5, atol=1e-7)
+    model = Nearby(epochs=1, rate=1e-12, threshold=threshold, negative=True).fit(TRAIN, base=base)
+    np.testing.assert_allclose(
+        dense_matrix(model), dense_matrix(base) * share, rtol=1e-5, atol=1e-7
+    )
 
 
 @pytest.mark.usefixtures("last_epoch_wins")
@@ -231,6 +236,8 @@ def test_words_of_a_base_make_it_again() -> None:
     again = base_of(words_of(base))
     assert again.parameters() == base.parameters()
     assert words_of(np.eye(3)) == "matrix"
+    general = LRR(l2=5.0, rank=2).fit(TRAIN, penalty=np.ones(25))
+    assert base_of(words_of(general)).parameters() == general.parameters()
 
 
 def test_adam_takes_the_steps_of_its_formula() -> None:
@@ -284,6 +291,11 @@ def test_settings_that_cannot_be(settings: dict[str, Any], said: str) -> None:
         ({}, lambda: np.full((25, 25), np.nan), "not finite"),
         ({"c": 1.0}, lambda: EASE(l2=1.0).fit(TRAIN), "0 unless the base is LRR"),
         ({"c": 1.0}, lambda: LRR(l2=[1.0, 2.0], rank=2).fit(TRAIN), "LRR with one l2"),
+        (
+            {"c": 1.0},
+            lambda: LRR(l2=5.0, rank=2).fit(TRAIN, penalty=np.ones(25)),
+            "LRR with one l2",
+        ),
         ({"c": 9.0}, lambda: LRR(l2=5.0, rank=2).fit(TRAIN), "at most l2 = 5"),
         ({"threshold": 9.0}, lambda: np.eye(25), "nothing would be left"),
     ],
@@ -294,7 +306,7 @@ def test_bases_that_cannot_be(settings: dict[str, Any], base: Any, said: str) ->
 
 
 def test_words_that_cannot_be() -> None:
-    with pytest.raises(InvalidArgumentError, match="ease"):
+    with pytest.raises(InvalidArgumentError, match=r"base must be .*; did you mean 'ease'"):
         Nearby(base="eaze").fit(TRAIN)
     with pytest.raises(InvalidArgumentError, match="such as 'ease l2=500'"):
         Nearby(base="ease 500").fit(TRAIN)

@@ -210,6 +210,7 @@ def test_untouched_items_empty_users_and_a_column_of_ones() -> None:
         ({"l1": 0.0, "l2": 0.0}, "l2 must be positive where l1 is 0, got 0.0; without a penalty"),
         ({"tol": 0.0}, "tol must be positive and finite, got 0.0"),
         ({"k": 0}, "k must be a whole number, at least 1, or None, got 0"),
+        ({"k": True}, "k must be a whole number, at least 1, or None, got True"),
         ({"dtype": "float16"}, "dtype must be 'float32' or 'float64', got 'float16'"),
     ],
 )
@@ -229,7 +230,9 @@ def test_weights_that_are_no_numbers() -> None:
 
 
 def test_it_says_when_it_does_not_settle() -> None:
-    with pytest.raises(InvalidDataError, match=r"does not settle: .*use a larger l2"):
+    with pytest.raises(
+        InvalidDataError, match=r"move by \S+, more than the tol of 1e-300; use a larger"
+    ):
         SLIM(l1=0.0, l2=1e-9, nonnegative=False, tol=1e-300).fit(as_data(random_matrix(8)))
 
 

@@ -6,7 +6,7 @@ from scipy import sparse
 
 import truerank as tr
 from truerank.errors import InvalidDataError
-from truerank.models import spectrum
+from truerank.models import memory, spectrum
 from truerank.models.lanczos import largest_eigenpairs
 from truerank.models.spectrum import decompose
 
@@ -68,5 +68,29 @@ def test_zeros_are_left_out_and_a_rank_beyond_is_refused() -> None:
 def test_more_items_than_lapack_can_take(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spectrum, "LAPACK_ITEMS", 3)
     data = tr.Interactions.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 2, 3])
-    with pytest.raises(InvalidDataError, match="beyond LAPACK's safe size of 3; ask for a rank"):
-        decompose(data)
+    monkeypatch.setattr(spectrum, "DENSE_ITEMS", 3)
+    with pytest.raises(InvalidDataError, match=r"beyond LAPACK's safe size of 3; ItemKNN would"):
+        decompose(data)  # a rank below a quarter of four items is none
+
+
+@pytest.mark.parametrize(("free", "most"), [(8 * 10**9, 166), (None, 249_999)])
+def test_a_rank_that_fits_is_named(
+    free: int | None, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rank takes six times a million and one float64: 48 MB."""
+    monkeypatch.setattr(memory, "free_bytes", lambda: free)
+    data = tr.Interactions.from_arrays([0, 0], [0, 1], item_ids=np.arange(10**6))
+    said = rf"takes 24,000\.0 GB of memory and is beyond .*; a rank of at most {most:,} would fit"
+    with pytest.raises(InvalidDataError, match=said):
+        tr.models.LRR(10.0).fit(data)
+
+
+def test_what_does_not_fit_names_a_rank_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "free_bytes", lambda: 20 * 7 * 1000 * 8)
+    monkeypatch.setattr(spectrum, "DENSE_ITEMS", 999)
+    each = np.arange(1000)
+    data = tr.Interactions.from_arrays(np.r_[each, each], np.r_[each, (7 * each + 1) % 1000])
+    for rank in (None, 100):
+        with pytest.raises(InvalidDataError, match=r"needs .*; a rank of at most 20 would fit"):
+            decompose(data, rank)
+    assert decompose(data, 20).rank == 20

@@ -131,7 +131,7 @@ def test_untouched_items_and_empty_users() -> None:
 
 def test_a_history_over_other_items_is_refused() -> None:
     model = UserKNN().fit(as_data(random_matrix(8)))
-    with pytest.raises(InvalidDataError, match="the history has 3 items and the model 20; fold in"):
+    with pytest.raises(InvalidDataError, match="over 3 items and the model over 20; give both"):
         model.fold_in(tr.Interactions.from_arrays([0, 0, 1], [0, 1, 2]))
 
 
@@ -140,7 +140,7 @@ def test_a_history_over_other_items_is_refused() -> None:
     [
         ("k", True, "k must be a whole number, at least 1, got True"),
         ("similarity", "euclid", "similarity must be one of 'cosine', .*got 'euclid'"),
-        ("shrink", math.inf, "shrink must be finite and at least 0, got inf"),
+        ("shrink", math.inf, "shrink must be at least 0 and finite, got inf"),
     ],
 )
 def test_bad_parameters(argument: str, value: object, sentence: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 import truerank as tr
 from truerank.errors import InvalidArgumentError
+from truerank.models.ials import IALS
 from truerank.models.wmf import WMF
 
 from .als_reference import interactions, weights_of, wmf_objective
@@ -50,6 +51,18 @@ def test_new_users_are_solved_like_known_ones() -> None:
     data = interactions(weighted=True)
     model = fitted(data, epochs=2, dtype="float32")
     np.testing.assert_array_equal(model.fold_in(data).user_factors, model.user_factors)
+
+
+@pytest.mark.parametrize("epochs", [1, 4])
+def test_without_weights_it_is_an_ials_at_every_epoch(epochs: int) -> None:
+    data, alpha, users = interactions(), 3.0, np.arange(25)
+    k = (1 + alpha) / alpha
+    model = fitted(data, epochs=epochs, init_std=0.1 * np.sqrt(k))
+    plain = IALS(
+        dim=5, reg=0.8 / (1 + alpha), unobserved_weight=1 / alpha, nu=0.0, epochs=epochs,
+        init_std=0.1, dtype="float64",
+    ).fit(data)  # fmt: skip
+    np.testing.assert_allclose(model.score_all(users), k * plain.score_all(users), atol=1e-10)
 
 
 def test_heavier_interactions_pull_harder() -> None:

@@ -68,6 +68,9 @@ Words = NDArray[np.uint64]
 START, DURATION = 1_577_836_800, 2 * 365 * 86_400
 """All happens in the two years from 2020-01-01, in seconds."""
 
+USUAL = 40.0
+"""Interactions per user, on average, where nothing else is said."""
+
 _BLOCK = 1 << 16  # interactions made at a time: bounds memory, changes nothing else
 _NEXT_SPOT = 64
 _LOYALTY = 0.65  # p
@@ -79,7 +82,7 @@ def generate(
     n_items: int = 2000,
     *,
     seed: int = 0,
-    interactions_per_user: float = 40.0,
+    interactions_per_user: float | None = None,
     fewest: int = 5,
     taste: float = 0.9,
     head: float = 0.02,
@@ -94,7 +97,8 @@ def generate(
         n_users: Users, all of them in the result.
         n_items: Items in the vocabulary, at least ``4 * fewest``.
         seed: Any other gives other data of the same kind.
-        interactions_per_user: Their mean; the largest of a user is ``n_items // 4``.
+        interactions_per_user: Their mean, before the largest of a user is cut to ``n_items // 4``;
+            if not given, :data:`USUAL`, or as near as ``fewest`` and a quarter of the items allow.
         fewest: The smallest of a user.
         taste: Share of the candidates that come from the user's favourite spots, from 0 (nothing
             but popularity) to 1.
@@ -110,9 +114,12 @@ def generate(
         raise InvalidArgumentError(
             "n_items", n_items, f"at least {4 * fewest}, four times fewest={fewest}"
         )
-    if not fewest <= interactions_per_user <= n_items / 4:
+    mean = interactions_per_user
+    if mean is None:
+        mean = max(fewest, min(USUAL, n_items / 4))
+    if not fewest <= mean <= n_items / 4:
         raise InvalidArgumentError(
-            "interactions_per_user", interactions_per_user, f"from {fewest} to {n_items // 4}"
+            "interactions_per_user", mean, f"from {fewest} to {n_items // 4}"
         )
     if not 0 <= taste <= 1:
         raise InvalidArgumentError("taste", taste, "from 0 to 1")
@@ -120,7 +127,7 @@ def generate(
         raise InvalidArgumentError("head", head, "positive")
     seed = checked_seed(seed)
     shelf = Shelf.make(n_items, seed=seed, head=head)
-    wanted = _activity(n_users, seed=seed, mean=interactions_per_user, fewest=fewest)
+    wanted = _activity(n_users, seed=seed, mean=mean, fewest=fewest)
     wanted = np.minimum(wanted, n_items // 4)
     indptr = np.concatenate([[0], np.cumsum(wanted)])
     indices = np.empty(indptr[-1], dtype=np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from truerank.data import Interactions, load_dataset
 from truerank.data.filters import active_users, at_least
 from truerank.data.synthetic import generate
 from truerank.errors import InvalidArgumentError
+from truerank.metrics import Metric, as_metric
 from truerank.split import Split, strong_generalization
 
 
@@ -110,7 +112,8 @@ class Recipe:
 
         Args:
             data: A data set of the recipe that has a shape.
-            share: Of the users and items, above 0 and at most 1.
+            share: Of the users and items, at most 1, and with items enough for the metrics: a
+                user, who has at most a quarter of them, must leave as many as the largest cutoff.
         """
         shapes = {name: how["shape"] for name, how in self.data.items() if "shape" in how}
         if data not in shapes:
@@ -119,6 +122,15 @@ class Recipe:
             raise InvalidArgumentError("share", share, "above 0 and at most 1")
         shape = shapes[data]
         n_users, n_items = (round(share * shape[side]) for side in ("users", "items"))
+        largest = max((as_metric(m) for m in (*self.metrics, self.select_by)), key=_cutoff)
+        fewest_items = math.ceil(4 * _cutoff(largest) / 3)
+        if n_items < fewest_items:
+            least = math.ceil(1e4 * fewest_items / shape["items"]) / 1e4
+            raise InvalidArgumentError(
+                "share", share, f"at least {least:g} of {data}",
+                f"{n_items:,} items, of which a user may have a quarter, leave too few to rank "
+                f"for {largest}",
+            )  # fmt: skip
         per_user = min(shape["interactions"] / shape["users"], n_items / 4)
         interactions = generate(n_users, n_items, interactions_per_user=per_user)
         rows = tuple(
@@ -126,6 +138,11 @@ class Recipe:
             for row in self.rows
         )
         return replace(self, rows=rows), interactions
+
+
+def _cutoff(metric: Metric) -> int:
+    """The K of a metric, 0 where it has none."""
+    return metric.k or 0
 
 
 def _cut(grid: Mapping[str, list[Any]], share: float) -> dict[str, list[Any]]:

@@ -196,9 +196,11 @@ class LinearTable:
         return Line(row=row, table=RankTable.from_parquet(path), **noted)
 
     def _made_for(self, row: Row) -> str:
-        """What a finished row depends on: the split, the row, and its base."""
-        parts = [row] + ([self.recipe.row(row.base)] if row.base else [])
-        asked = [{"grid": r.grid.get(self.data), "learn": r.learn, "model": r.model} for r in parts]
+        """What a finished row depends on: the split, its settings, and its base's chosen one."""
+        asked = {"grid": row.grid.get(self.data), "learn": row.learn, "model": row.model}
+        if row.base:
+            base = self.recipe.row(row.base)
+            asked["base"] = {"model": base.model, "setting": self.line(base).setting}
         return json.dumps([self.test.fingerprint(), self.judges.fingerprint(), asked])
 
 

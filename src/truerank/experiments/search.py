@@ -11,7 +11,7 @@ from typing import Any, Literal
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError, TruerankError
 from truerank.execution import Progress
-from truerank.experiments.search_examination import Examination, sharing
+from truerank.experiments.search_examination import Examination, sharing, usual_metric
 from truerank.experiments.search_log import SearchLog
 from truerank.experiments.search_models import Fits, Maker
 from truerank.experiments.search_race import Race
@@ -38,7 +38,7 @@ def search(
     space: Mapping[str, Any],
     data: Interactions | Split,
     *,
-    metric: MetricLike = "ndcg@100",
+    metric: MetricLike | None = None,
     strategy: Literal["grid", "random", "optuna"] = "grid",
     n_trials: int | None = None,
     design: Design | None = None,
@@ -55,15 +55,17 @@ def search(
     """Try settings of a model on a validation part of the training data.
 
     The test part of a split is never looked at. All trials meet the same users and the same
-    sampled rivals, and the same seed gives the same result. LRR and ClosedFormMF are fitted from
-    one decomposition, whatever the strategy (:mod:`truerank.models.grid_of_spectrum`).
+    sampled rivals, and the same seed gives the same result. LRR, ClosedFormMF and PureSVD are
+    fitted from one decomposition, whatever the strategy (:mod:`truerank.models.grid_of_spectrum`),
+    and so is EASE where that pays (:mod:`truerank.models.ease_by_spectrum`).
 
     Args:
         model: A class of :mod:`truerank.models`, its name (``"ease"``), or any function of the
             parameters that gives something with ``fit(interactions)``.
         space: For each parameter a list of values, a :class:`Between`, or one fixed value.
         data: Training data, or a split, of which ``train`` is used.
-        metric: Larger is better.
+        metric: Larger is better; nDCG@100 if not given, or nDCG at as many as every validation
+            user has candidates.
         strategy: ``grid``, every combination; ``random``; or ``optuna`` (extra ``tune``).
         n_trials: For random and optuna, 20 if not given.
         design: Whom to rank against; ``Full()`` if not given. Sampled designs are cheaper, and
@@ -95,11 +97,12 @@ def search(
         raise InvalidArgumentError("level", level, "between 0 and 1")
     if keep < 1:
         raise InvalidArgumentError("keep", keep, "at least 1")
-    wanted = as_metric(metric)
+    asked = None if metric is None else as_metric(metric)
     if strategy == "grid":
         for parameters in parts.grid():
             maker.new(parameters)  # a value that the model refuses is refused before any fit
     split = validation_split(data, validation, seed)
+    wanted = usual_metric(split, candidates) if asked is None else asked
     examination = Examination(
         validation=split, metric=wanted, design=design or Full(), method=method,
         candidates=candidates, seed=seed,
@@ -120,9 +123,8 @@ def search(
     }
     if prune > 0:  # the threshold depends on it
         identity["n_trials"] = chosen.n_trials
-    run = _Run(
-        race, Fits(maker, parts, split.train), keep, SearchLog(Path(log), identity) if log else None
-    )
+    fits = Fits(maker, parts, split.train, every=strategy == "grid")
+    run = _Run(race, fits, keep, SearchLog(Path(log), identity) if log else None)
     with _BestSoFar("searching", chosen.n_trials, enabled=progress) as bar:
         trials = run.all(chosen, bar)
     if best_of(trials) is None:

@@ -26,8 +26,12 @@ from truerank.ranking import Full, RankTable, Users, rank_pairs
 from truerank.ranking.columns import COLUMNS
 from truerank.ranking.designs import Design, Given
 from truerank.split import Split
+from truerank.split.pairs import contained
 
 Rows = NDArray[np.int64]
+
+USUAL_CUTOFF = 100
+"""The K of the metric where none is asked for."""
 
 N_BOOT = 200
 """Resamples behind the standard error of a sampled value: its own error is then 5 %."""
@@ -61,17 +65,28 @@ class Examination:
             )  # fmt: skip
         if self.candidates not in ("unseen", "all"):
             raise InvalidArgumentError("candidates", self.candidates, "'unseen' or 'all'")
-        n_items = self.validation.train.n_items
-        if self.metric.k is not None and self.metric.k > n_items:
+        there_are = n_candidates(self.validation, self.candidates)
+        if self.metric.k is None or len(there_are) == 0:
+            return
+        # Values of users need so many candidates of each; an estimate, of some.
+        most = int(there_are.min() if self.exact else there_are.max())
+        if self.metric.k > most:
+            whose = "of every validation user" if self.exact else "of some validation user"
             raise InvalidArgumentError(
-                "metric", str(self.metric), f"with K at most the {n_items:,} items"
-            )
+                "metric", str(self.metric), f"with K at most the {most:,} candidates {whose}",
+                f"take {replace(self.metric, k=most)} or a smaller K",
+            )  # fmt: skip
 
     @property
     def exact(self) -> bool:
         """Whether ranks are exact by design."""
         inner = self.design.inner if isinstance(self.design, Users) else self.design
         return isinstance(inner, Full)
+
+    @property
+    def all_pairs(self) -> int:
+        """Pairs that a full ranking of the held-out rows scores."""
+        return int(n_candidates(self.validation, self.candidates).sum())
 
     def scorer(self, model: Any) -> Any:
         """What scores the validation users."""
@@ -111,6 +126,21 @@ class Examination:
         spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
         left = max(0.0, 1.0 - sampled_fraction(table))
         return replace(found, std_error=spread * float(np.sqrt(left / len(values))))
+
+
+def n_candidates(validation: Split, candidates: str) -> Rows:
+    """Candidates of each held-out pair, itself included, as :func:`truerank.rank` counts them."""
+    held = validation.held_out
+    seen = validation.train if validation.fold_in is None else validation.fold_in
+    if candidates == "all":
+        return np.full(len(held), seen.n_items)
+    # A pair that training has as well (overlap="keep") stays a candidate.
+    return np.asarray(seen.n_items - seen.user_counts[held.users] + contained(held, seen))
+
+
+def usual_metric(validation: Split, candidates: str) -> Metric:
+    """nDCG@100; in a small catalogue, at as many as every validation user has candidates."""
+    return Metric("ndcg", int(n_candidates(validation, candidates).min(initial=USUAL_CUTOFF)))
 
 
 def joined(tables: list[RankTable], rows: list[Rows]) -> RankTable:

@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError
+from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.experiments.search_space import Parameters, Space
+from truerank.models.ease_by_spectrum import EaseGrid, pays
 from truerank.models.grid_of_spectrum import SHRINKAGES, SpectrumGrid
 from truerank.models.names import model_class, parameters_of
 
@@ -92,33 +93,72 @@ class Maker:
 
 
 class Fits:
-    """Fitted models of one search; LRR, ClosedFormMF and PureSVD share one decomposition."""
+    """Fitted models of one search, sharing a decomposition where that is possible and pays.
 
-    def __init__(self, maker: Maker, space: Space, train: Interactions) -> None:
-        self.maker, self.space, self.train = maker, space, train
+    LRR, ClosedFormMF and PureSVD always share one. EASE does by the rule of
+    :func:`truerank.models.ease_by_spectrum.pays` (few users, or many penalties), and is refitted
+    where the decomposition has no room.
+
+    Attributes:
+        maker: Of the model.
+        space: What is searched.
+        train: What the models are fitted on.
+        every: Whether each listed value will be tried, as in a grid. Elsewhere the decomposition
+            must pay for one value: how many trials there are may change, and their bits must not.
+    """
+
+    def __init__(
+        self, maker: Maker, space: Space, train: Interactions, *, every: bool = False
+    ) -> None:
+        self.maker, self.space, self.train, self.every = maker, space, train, every
 
     def fit(self, parameters: Parameters) -> Any:
         """The model of these parameters, fitted on the training part."""
-        if not self.shares:
-            return self.maker.fit(parameters, self.train)
-        self.maker.new(parameters)  # what the class itself would refuse
-        values = {**(self.maker.usual or {}), **parameters}
-        return self._grid.model(l2=values.get("l2", 0.0), rank=values["rank"])
+        if self.shares:
+            self.maker.new(parameters)  # what the class itself would refuse
+            values = {**(self.maker.usual or {}), **parameters}
+            return self._grid.model(l2=values.get("l2", 0.0), rank=values["rank"])
+        if self._ease is not None:
+            try:
+                return self._ease.model(self.maker.new(parameters).l2)
+            except InvalidDataError:  # no room for it: the inverse needs less
+                return self.maker.fit(parameters, self.train)
+        return self.maker.fit(parameters, self.train)
 
     @property
     def shares(self) -> bool:
         """Whether one decomposition serves all trials: only penalty and rank may differ."""
-        ours = self.maker.name.startswith("truerank.models.")
+        return self.maker.short_name in SHRINKAGES and self._only("l2", "rank")
+
+    def _only(self, *names: str) -> bool:
+        """Whether it is a model of ours of which nothing but these is searched."""
         return (
-            ours
-            and self.maker.short_name in SHRINKAGES
-            and set(self.space.parts) <= {"l2", "rank", "dtype"}
-            and set(self.space.searched) <= {"l2", "rank"}
+            self.maker.name.startswith("truerank.models.")
+            and set(self.space.parts) <= {*names, "dtype"}
+            and set(self.space.searched) <= set(names)
         )
 
     @cached_property
     def _grid(self) -> SpectrumGrid:
-        usual, given = self.maker.usual or {}, self.space.parts
-        rank = self.space.largest("rank") if "rank" in given else usual["rank"]
-        dtype = self.space.largest("dtype") if "dtype" in given else usual["dtype"]
-        return SpectrumGrid.of(self.train, self.maker.short_name, rank, dtype=dtype)
+        rank = self.space.largest("rank") if "rank" in self.space.parts else self._usual("rank")
+        return SpectrumGrid.of(self.train, self.maker.short_name, rank, dtype=self._dtype)
+
+    @cached_property
+    def _ease(self) -> EaseGrid | None:
+        """A decomposition for EASE, where it pays and there is room."""
+        if self.maker.short_name != "EASE" or not self._only("l2"):
+            return None
+        n_values = len(self.space.grid()) if self.every else 1
+        if not pays(self.train.n_users, self.train.n_items, n_values, self._dtype):
+            return None
+        try:
+            return EaseGrid(self.train, dtype=self._dtype)
+        except InvalidDataError:  # too large for a decomposition
+            return None
+
+    @property
+    def _dtype(self) -> Any:
+        return self.space.largest("dtype") if "dtype" in self.space.parts else self._usual("dtype")
+
+    def _usual(self, name: str) -> Any:
+        return (self.maker.usual or {})[name]

@@ -12,6 +12,7 @@ from truerank.comparison import Verdict
 from truerank.comparison.words import listed
 from truerank.data.interactions import Interactions
 from truerank.errors import MissingExtraError
+from truerank.experiments.search_certainty import Certainty
 from truerank.experiments.search_models import Maker
 from truerank.experiments.search_space import Between, Choices, Space, plain_text
 from truerank.experiments.search_trial import Trial
@@ -25,10 +26,6 @@ SHOWN = 40
 
 NAMED = 5
 """Rivals that the sentence names, at most."""
-
-
-NOTICEABLE = 0.05
-"""Growth of a standard error that its own error, from 200 resamples, does not hide."""
 
 FEWEST_FOR_EDGES = 3
 """Of two values, one is always at the edge."""
@@ -51,8 +48,8 @@ class SearchResult:
         level: Of the comparison.
         exact: Whether ranks were exact by design.
         share_scored: Pairs scored, as a part of what ranking every trial in full would score.
-        users_error: Standard error that exact ranks of the same users would have left to the
-            best value; nan where it is not known.
+        certainty: What the design cost the best value in certainty; None where nothing was
+            sampled.
     """
 
     trials: tuple[Trial, ...]
@@ -66,7 +63,7 @@ class SearchResult:
     level: float
     exact: bool
     share_scored: float
-    users_error: float
+    certainty: Certainty | None
     maker: Maker = field(repr=False)
     space: Space = field(repr=False)
 
@@ -107,6 +104,10 @@ class SearchResult:
             parts.append(f"{pruned:,} were dropped early, significantly worse")
         if self.not_compared:
             parts.append(f"{len(self.not_compared):,} were not compared with it")
+        failed = [trial for trial in self.trials if trial.status == "failed"]
+        if failed:
+            first = "" if len(failed) == 1 else "the first: "
+            parts.append(f"{len(failed):,} failed ({first}{failed[0].note})")
         return "; ".join([said, *parts]) + "."
 
     def _edge_words(self) -> str:
@@ -127,14 +128,7 @@ class SearchResult:
         if self.exact and self.share_scored > 0.995:
             return ""
         said = f"{self.share_scored:.1%} of the pairs were scored"
-        if math.isnan(self.users_error) or not self.users_error > 0:
-            return said + "."
-        more = self.best.std_error / self.users_error - 1
-        price = f"made it {more:.0%} larger" if more >= NOTICEABLE else "cost next to nothing"
-        return (
-            f"{said}; exact ranks of the same users would have left a standard error of "
-            f"{self.users_error:.4f}, so sampling {price}."
-        )
+        return f"{said}; {self.certainty.words}." if self.certainty is not None else f"{said}."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -148,6 +142,7 @@ class SearchResult:
             "trials": [trial.to_dict() for trial in self.trials],
             "validation": dict(self.validation.rule),
             "share_scored": self.share_scored,
+            "certainty": None if self.certainty is None else self.certainty.to_dict(),
         }
 
     def to_frame(self) -> pd.DataFrame:

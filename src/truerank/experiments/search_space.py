@@ -184,10 +184,15 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if value is not None and not isinstance(value, str | bool | int | float):
+        hint = "make other objects inside a function: search(lambda size: Model(Thing(size)), ...)"
+        if isinstance(value, Sequence | np.ndarray):
+            hint = (
+                "vectors are learned, not searched: LRR's lambda_i by "
+                "tr.models.Nearby(base='lrr', c=...), of which c can be searched"
+            )
         raise InvalidArgumentError(
-            f"space[{name!r}]", type(value).__name__, "numbers, texts, true or false",
-            "make other objects inside a function: search(lambda size: Model(Thing(size)), ...)",
-        )  # fmt: skip
+            f"space[{name!r}]", type(value).__name__, "numbers, texts, true or false", hint
+        )
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidArgumentError(f"space[{name!r}]", value, "finite")
     return value

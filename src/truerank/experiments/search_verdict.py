@@ -10,22 +10,18 @@ events; so the set holds the truly best trial (if it was compared) with probabil
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import replace
 
-import numpy as np
-
 from truerank.comparison import Verdict, compare
 from truerank.comparison.api import FEWEST_RESAMPLES
-from truerank.estimators import estimate
+from truerank.experiments.search_certainty import certainty_of
 from truerank.experiments.search_examination import N_BOOT, Examination
 from truerank.experiments.search_models import Maker
 from truerank.experiments.search_race import Race
 from truerank.experiments.search_result import SearchResult
 from truerank.experiments.search_space import Space
 from truerank.experiments.search_trial import Trial, best_of
-from truerank.metrics import Metric
 from truerank.ranking import RankTable
 
 
@@ -74,8 +70,8 @@ def concluded(
         validation=exam.validation,
         level=level,
         exact=exam.exact,
-        share_scored=sum(trial.n_scored for trial in trials) / max(1, full * _all_pairs(exam)),
-        users_error=users_error(tables[best.number], exam, best.value),
+        share_scored=sum(trial.n_scored for trial in trials) / max(1, full * exam.all_pairs),
+        certainty=certainty_of(tables[best.number], exam),
         maker=maker,
         space=space,
     )
@@ -114,30 +110,3 @@ def told_apart(verdict: Verdict | None, n_others: int, level: float) -> set[str]
     """Names of the trials that are significantly worse than the baseline, the winner."""
     rows = verdict.comparisons if verdict is not None else ()
     return {row.a for row in rows if row.difference < 0 and row.p_value * n_others < 1 - level}
-
-
-def _all_pairs(exam: Examination) -> int:
-    """Pairs that a full ranking of the held-out rows scores."""
-    split = exam.validation
-    seen = split.train if split.fold_in is None else split.fold_in
-    users = split.held_out.users
-    if exam.candidates == "all":
-        return len(users) * seen.n_items
-    return int((seen.n_items - seen.user_counts[users]).sum())
-
-
-def users_error(table: RankTable, exam: Examination, value: float) -> float:
-    r"""Standard error that exact ranks of the same users would have left.
-
-    .. math::  \sqrt{(E[F(R)^2] - E[F(R)]^2) / n}
-
-    with both means estimated from the sampled ranks. Known for metrics with a cutoff and one
-    held-out item per user; otherwise, and for exact ranks, nan.
-    """
-    metric = exam.metric
-    single = table.n_users == len(table)
-    if bool(table.is_exact.all()) or not single or metric.k is None:
-        return math.nan
-    squares = Metric("square", None, lambda R: metric.row_values(R) ** 2)
-    found = estimate(table, squares, exam.method, n_boot=0, bounds=False)[0]
-    return float(np.sqrt(max(found.value - value**2, 0.0) / len(table)))

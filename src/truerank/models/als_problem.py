@@ -118,10 +118,12 @@ def frequency_scaled(reg: float, unobserved_weight: float, nu: float) -> Ridge:
     r"""The regulariser of [rendle2022]_, :math:`\lambda (n + \alpha_0 m)^\nu`.
 
     :math:`n` counts the row's interactions, :math:`m` is the size of the other side;
-    :math:`\nu = 0` is the same penalty for every row.
+    :math:`\nu = 0` is the same penalty for every row. Where :math:`n + \alpha_0 m = 0` it is
+    :math:`\lambda`: such a row is in no other term, and any positive penalty makes it zero.
     """
 
     def ridge(counts: NDArray[np.int64], others: int) -> NDArray[np.float64]:
-        return np.asarray(reg * (counts + unobserved_weight * others) ** nu)
+        size = counts + unobserved_weight * others
+        return np.asarray(reg * np.where(size > 0, size, 1.0) ** nu)
 
     return ridge

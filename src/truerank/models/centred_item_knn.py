@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.data.interactions import Interactions
+from truerank.models.given import check_history
 from truerank.models.kept import KeptModel
 from truerank.models.similarities import Similarity, check_neighbourhood
 
@@ -32,7 +33,8 @@ class CentredItemKNN(KeptModel):
     published Recall@20 of Gowalla and Yelp2018 come out with cosine and 100 neighbours, and with
     Pearson and 150.
 
-    Memory: as :class:`~truerank.models.ItemKNN`, and 4 bytes per item.
+    Memory: as :class:`~truerank.models.ItemKNN`, and 4 bytes per item. Computed in float64 and
+    kept in float32, as there.
 
     Attributes:
         k: Neighbours per item.
@@ -43,9 +45,9 @@ class CentredItemKNN(KeptModel):
     k: int = 100
     similarity: Similarity = "cosine"
     shrink: float = 0.0
-    seen: sparse.csr_array = field(init=False)
-    shares: sparse.csr_array = field(init=False)
-    offset: NDArray[np.float32] = field(init=False)
+    seen: sparse.csr_array = field(init=False, repr=False)
+    shares: sparse.csr_array = field(init=False, repr=False)
+    offset: NDArray[np.float32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_neighbourhood(self.k, self.similarity, self.shrink)
@@ -92,6 +94,7 @@ class CentredItemKNN(KeptModel):
 
     def fold_in(self, history: Interactions) -> CentredItemKNN:
         """The same neighbours and means for users known only by their history."""
+        check_history(history, self.n_items)
         other = CentredItemKNN(self.k, self.similarity, self.shrink)
         other.shares, other.offset, other.seen = self.shares, self.offset, history.matrix()
         return other

@@ -34,6 +34,10 @@ class ClosedFormMF(EncoderModel):
     :math:`D = \mathrm{diag}((\sigma_i - \lambda)_+)`; kept are :math:`XV_k\,\mathrm{diag}((1 -
     \lambda/\sigma_i)_+)` and :math:`V_k`, which score the same.
 
+    Memory: while decomposing six n_items x k matrices of float64, or three n_items x n_items for k
+    from a quarter of the items on and for up to 4,096 items; then two n_items x k and one
+    n_users x k of ``dtype``.
+
     Attributes:
         l2: The penalty lambda, at least 0, in units of singular values.
         rank: The rank k; None for that of the data.

@@ -12,8 +12,9 @@ from scipy import sparse
 from truerank.data.interactions import Interactions
 from truerank.models.debiasing import check_debiasing, positive_rates
 from truerank.models.ease import inverse_gram
+from truerank.models.given import check_history
 from truerank.models.gram import gram, mirror
-from truerank.models.item_item import ItemItemModel
+from truerank.models.item_item import ItemItemModel, ItemItemScorer
 from truerank.models.memory import check_room
 from truerank.models.parallel import on_all_cores
 from truerank.models.precision import Precision, check_l2, dtype_of
@@ -57,8 +58,8 @@ class DebiasedEASE(ItemItemModel):
     c: float = 1.2
     hidden: float = 0.0
     dtype: Precision = "float32"
-    history: sparse.csr_array = field(init=False)
-    item_item: NDArray[Any] = field(init=False)
+    history: sparse.csr_array = field(init=False, repr=False)
+    item_item: NDArray[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_l2(self.l2)
@@ -67,7 +68,13 @@ class DebiasedEASE(ItemItemModel):
 
     def fit(self, interactions: Interactions) -> Self:
         """Solve for W in closed form."""
-        binary = replace(interactions, weights=None)
+        binary, n = replace(interactions, weights=None), interactions.n_items
+        if self.hidden > 0:
+            check_room(
+                3 * n * n * np.dtype(self.dtype).itemsize,
+                f"DebiasedEASE with hidden on {n:,} items",
+                "hidden=0 needs a third of that, and DebiasedIALS (low rank) would fit",
+            )
         P = inverse_gram(binary, self.l2, self.dtype, "DebiasedEASE")
         if self.hidden == 0:
             divide_by_diagonal(P)
@@ -79,13 +86,13 @@ class DebiasedEASE(ItemItemModel):
         self.remember(interactions)
         return self
 
+    def fold_in(self, history: Interactions) -> ItemItemScorer:
+        """The same W for users known only by their history, the weights of which are not used."""
+        check_history(history, self.n_items)
+        return ItemItemModel.fold_in(self, replace(history, weights=None))
+
     def _with_rates(self, binary: Interactions, P: NDArray[Any]) -> NDArray[Any]:
         """W for c_u that differ; ``P`` is given by its lower triangle."""
-        check_room(
-            2 * P.nbytes,
-            f"DebiasedEASE with hidden on {len(P):,} items",
-            "hidden=0 or DebiasedIALS would fit, or drop rare items",
-        )
         with on_all_cores() as each:
             mirror(P, each)
         rates = positive_rates(binary.user_counts, self.c, self.hidden)

@@ -15,7 +15,7 @@ from truerank.models.als_problem import Ridge, frequency_scaled, observed
 from truerank.models.als_solvers import Solver
 from truerank.models.debiasing import check_debiasing, positive_rates
 from truerank.models.factor_model import Factors, check_not_negative, check_positive
-from truerank.models.precision import Precision
+from truerank.models.precision import Precision, is_number
 
 
 @dataclass(slots=True, eq=False)
@@ -87,16 +87,16 @@ class DebiasedIALS(ALSModel):
     seed: int = 0
     dtype: Precision = "float32"
     track_objective: bool = False
-    user_factors: Factors = field(init=False)
-    item_factors: Factors = field(init=False)
-    objectives: NDArray[np.float64] = field(init=False)
+    user_factors: Factors = field(init=False, repr=False)
+    item_factors: Factors = field(init=False, repr=False)
+    objectives: NDArray[np.float64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.check_settings()
         check_positive(reg=self.reg)
         check_not_negative(nu=self.nu)
         check_debiasing(self.c, self.hidden)
-        if not 0 <= self.unobserved_weight < 1:
+        if not is_number(self.unobserved_weight) or not 0 <= self.unobserved_weight < 1:
             raise InvalidArgumentError(
                 "unobserved_weight", self.unobserved_weight, "from 0 and below 1",
                 "from 1 on the debiased objective has no minimum",

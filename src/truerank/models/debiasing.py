@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError
 from truerank.models.factor_model import check_not_negative
+from truerank.models.precision import is_number
 
 
 def positive_rates(
@@ -27,6 +28,6 @@ def positive_rates(
 
 def check_debiasing(c: float, hidden: float) -> None:
     """There are at least as many positives as were seen."""
-    if not 1 <= c < np.inf:
+    if not is_number(c) or not 1 <= c < np.inf:
         raise InvalidArgumentError("c", c, "at least 1 and finite")
     check_not_negative(hidden=hidden)

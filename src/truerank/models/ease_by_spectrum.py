@@ -12,14 +12,15 @@ the inverse by Cholesky costs :math:`n^3`.
 
 * **More users than items** (:math:`\rho = n`): the decomposition costs about five inverses and a
   product half of one, in the same precision, so it pays from about ten :math:`\lambda` on; against
-  EASE in float32, its default, hardly ever. Where the decomposition is there for a grid of LRR
-  anyway, each :math:`\lambda` of EASE is had for half a fit.
+  EASE in float32, its default, from twice as many. Where the decomposition is there for a grid of
+  LRR anyway, each :math:`\lambda` of EASE is had for half a fit.
 * **Fewer users than items** (:math:`\rho \le m < n`): the m x m matrix :math:`XX^\top` has the
   same singular values, so the decomposition costs some :math:`m^3` and each :math:`\lambda`
   :math:`n^2 m`. It pays from the first :math:`\lambda` where m is below about n / 3, and from the
   third at n / 2.
 
-docs/search.md has measured times.
+:func:`pays` is this rule as a function, and :class:`EaseGrid` makes fitted EASE models, which can
+be saved like any other. docs/search.md has measured times.
 """
 
 from __future__ import annotations
@@ -33,14 +34,16 @@ from scipy import linalg
 from scipy.linalg import blas
 
 from truerank.data.interactions import Interactions
+from truerank.errors import InvalidDataError
+from truerank.models.ease import EASE
 from truerank.models.gram import gram
 from truerank.models.grid_of_spectrum import shrink_regression
 from truerank.models.item_item import ItemItemScorer
 from truerank.models.memory import check_room
 from truerank.models.parallel import on_all_cores
-from truerank.models.precision import check_l2
+from truerank.models.precision import Precision, check_l2, dtype_of
 from truerank.models.products import sparse_times
-from truerank.models.spectrum import Spectrum, decompose
+from truerank.models.spectrum import LAPACK_ITEMS, Spectrum, decompose
 from truerank.models.zero_diagonal import divide_by_diagonal
 
 
@@ -64,6 +67,47 @@ def ease_over(
         yield penalty, ItemItemScorer(history, _weights(whole, penalty), "EASE")
 
 
+def pays(n_users: int, n_items: int, n_values: int, dtype: Precision = "float32") -> bool:
+    r"""Whether one decomposition is cheaper than an inverse for each of ``n_values`` penalties.
+
+    In units of an inverse of the same precision, with :math:`r = \min(m/n, 1)`: the decomposition,
+    always in float64, costs about :math:`\min(7.5 r^3, 5)`, twice that against inverses in float32,
+    and each penalty :math:`0.2 + 0.3 r` (fitted to the times of docs/search.md).
+
+    >>> pays(1_000, 3_706, 1), pays(2_000, 3_706, 1), pays(2_000, 3_706, 3, "float64")
+    (True, False, True)
+    """
+    r = min(n_users / n_items, 1.0)
+    decomposition = min(7.5 * r**3, 5.0) * (2.0 if dtype == "float32" else 1.0)
+    return decomposition < n_values * (1.0 - (0.2 + 0.3 * r))
+
+
+class EaseGrid:
+    """Fitted EASE models of many penalties on one data set, from one decomposition.
+
+    Memory: n_items x rank of ``dtype``, rank being at most that of the data; and what
+    :func:`ease_over` says for each model.
+
+    >>> data = Interactions.from_arrays([1, 1, 2, 2], [5, 6, 6, 7])
+    >>> EaseGrid(data, dtype="float64").model(2.0)
+    EASE(l2=2.0, dtype='float64')
+    """
+
+    def __init__(self, interactions: Interactions, *, dtype: Precision = "float32") -> None:
+        """Decompose, in float64; ``dtype`` is that of the models."""
+        whole = whole_spectrum(interactions)
+        self.interactions, self.dtype = interactions, dtype
+        self.spectrum = Spectrum(whole.sigma, whole.V.astype(dtype_of(dtype), copy=False))
+
+    def model(self, l2: float) -> EASE:
+        """EASE as its ``fit`` would give it, to rounding."""
+        model = EASE(l2=l2, dtype=self.dtype)
+        model.item_item = _weights(self.spectrum, l2)
+        model.history = self.interactions.matrix()
+        model.remember(self.interactions)
+        return model
+
+
 def whole_spectrum(interactions: Interactions) -> Spectrum:
     r"""All non-zero singular values, from the smaller of the two Gram matrices.
 
@@ -76,6 +120,11 @@ def whole_spectrum(interactions: Interactions) -> Spectrum:
     m, n = interactions.n_users, interactions.n_items
     if m >= n:
         return decompose(interactions)
+    if m > LAPACK_ITEMS:
+        raise InvalidDataError(
+            f"a decomposition of {m:,} users is beyond LAPACK's safe size of {LAPACK_ITEMS:,}; "
+            "EASE.fit needs none"
+        )
     check_room(
         8 * (3 * m * m + n * m), f"a decomposition of {m:,} users", "EASE.fit needs n x n only"
     )

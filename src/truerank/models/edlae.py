@@ -12,6 +12,7 @@ from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.models.dlae import check_denoising, dropout_penalty
 from truerank.models.ease import inverse_gram
+from truerank.models.given import check_history
 from truerank.models.item_item import Indices, ItemItemModel, ItemItemScorer, Scores
 from truerank.models.kept import State
 from truerank.models.low_rank_edlae import Convergence, Solver, solve_low_rank
@@ -98,6 +99,7 @@ class EDLAE(ItemItemModel):
 
     def fold_in(self, history: Interactions) -> ItemItemScorer | LowRankScorer:  # type: ignore[override]
         """The same W for users known only by their history."""
+        check_history(history, self.n_items)
         return self._any_scorer(history.matrix())
 
     def state(self) -> State:

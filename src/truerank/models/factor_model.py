@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError
+from truerank.models.given import check_history
 from truerank.models.kept import KeptModel
 from truerank.models.memory import check_room
-from truerank.models.precision import dtype_of
+from truerank.models.precision import dtype_of, is_number
 from truerank.rng import Stream, checked_seed
 
 Factors = NDArray[Any]
@@ -75,11 +76,7 @@ class FactorModel(KeptModel):
 
     def fold_in(self, history: Interactions) -> FactorScores:
         """The same item factors for users known only by their history."""
-        if history.n_items != self.n_items:
-            raise InvalidDataError(
-                f"the history is over {history.n_items:,} items and the model over "
-                f"{self.n_items:,}; give both the same item vocabulary"
-            )
+        check_history(history, self.n_items)
         return FactorScores(self.solve_users(history), self.item_factors, type(self).__name__)
 
     def solve_users(self, history: Interactions) -> Factors:
@@ -118,12 +115,12 @@ def check_counts(**counts: int) -> None:
 def check_positive(**values: float) -> None:
     """Positive finite numbers, or one sentence with the name of the one that is not."""
     for name, value in values.items():
-        if not 0 < value < np.inf:
+        if not is_number(value) or not 0 < value < np.inf:
             raise InvalidArgumentError(name, value, "positive and finite")
 
 
 def check_not_negative(**values: float) -> None:
     """Finite numbers from 0, or one sentence with the name of the one that is not."""
     for name, value in values.items():
-        if not 0 <= value < np.inf:
+        if not is_number(value) or not 0 <= value < np.inf:
             raise InvalidArgumentError(name, value, "at least 0 and finite")

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models.factor_model import FactorScores, Indices
+from truerank.models.given import check_history
 from truerank.models.memory import check_room
 from truerank.models.parallel import on_all_cores
 from truerank.models.precision import Precision, check_l2, dtype_of
@@ -183,11 +184,7 @@ class SpectrumGrid:
     def _project(self, history: Interactions) -> NDArray[Any]:
         """XV of other histories; all models of the grid share that of the last ones."""
         if self._folded is None or self._folded[0] is not history:
-            if history.n_items != len(self.spectrum.V):
-                raise InvalidDataError(
-                    f"the history is over {history.n_items:,} items and the model over "
-                    f"{len(self.spectrum.V):,}; give both the same item vocabulary"
-                )
+            check_history(history, len(self.spectrum.V))
             self._folded = (history, self._times(history))
         return self._folded[1]
 

@@ -74,9 +74,9 @@ class IALS(ALSModel):
     seed: int = 0
     dtype: Precision = "float32"
     track_objective: bool = False
-    user_factors: Factors = field(init=False)
-    item_factors: Factors = field(init=False)
-    objectives: NDArray[np.float64] = field(init=False)
+    user_factors: Factors = field(init=False, repr=False)
+    item_factors: Factors = field(init=False, repr=False)
+    objectives: NDArray[np.float64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.check_settings()

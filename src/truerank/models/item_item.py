@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.data.interactions import Interactions
+from truerank.models.given import check_history
 from truerank.models.kept import KeptModel
 
 Scores = NDArray[np.floating[Any]]
@@ -47,6 +48,7 @@ class ItemItemScorer:
 
     def fold_in(self, history: Interactions) -> ItemItemScorer:
         """The same matrix for other users, known only by their history."""
+        check_history(history, self.n_items)
         return ItemItemScorer(history.matrix(), self.item_item, self.name)
 
 

@@ -31,20 +31,22 @@ class ItemKNN(ItemItemModel):
     smaller item index.
 
     Memory: the data twice, the result of at most ``k`` entries per item, and 33 bytes per item
-    and thread. The same bits for any number of threads.
+    and thread. The same bits for any number of threads. Similarities are computed in float64 and
+    kept in float32: few of them meet in a score, so that there is no ``dtype`` to choose.
 
     Attributes:
         k: Neighbours per item.
         similarity: ``"cosine"``, ``"jaccard"``, ``"dice"`` or ``"pearson"``.
         shrink: Added to the denominator, at least 0: distrust of rare pairs. It matters: on
-            Gowalla, 30 instead of 0 lifts the recall by a fifth.
+            Gowalla with ``k=100`` the Recall@20 is .1271 with 0, .1403 with 20, .1454 with 50,
+            .1464 with 100 and .1454 with 300.
     """
 
     k: int = 100
     similarity: Similarity = "cosine"
     shrink: float = 0.0
-    history: sparse.csr_array = field(init=False)
-    item_item: sparse.csr_array = field(init=False)
+    history: sparse.csr_array = field(init=False, repr=False)
+    item_item: sparse.csr_array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_neighbourhood(self.k, self.similarity, self.shrink)

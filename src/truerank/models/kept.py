@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError
+from truerank.errors import NotFittedError
+from truerank.models.given import check_interactions
 
 State = dict[str, NDArray[Any] | sparse.csr_array]
 """The arrays of a fitted model by name, dense or in compressed sparse rows."""
@@ -47,10 +49,35 @@ class KeptModel:
     ``__init__`` are parameters (plain values), those with ``init=False`` are arrays that ``fit``
     sets. ``fit`` also calls :meth:`remember`. A model that keeps something else overrides
     :meth:`state` and :meth:`from_state`.
+
+    Every ``fit`` refuses what is not Interactions, and what ``fit`` sets cannot be read before:
+    one sentence says what to do instead.
     """
 
     __slots__ = ("trained_on",)
     trained_on: TrainedOn
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        fit = cls.__dict__.get("fit")
+        # A dataclass with slots is made twice, the second time of the first one's methods.
+        if fit is not None and not hasattr(fit, "__wrapped__"):
+
+            @functools.wraps(fit)
+            def checked(self: Any, interactions: Interactions, *args: Any, **more: Any) -> Any:
+                check_interactions(interactions)
+                return fit(self, interactions, *args, **more)
+
+            cls.fit = checked  # type: ignore[attr-defined]
+
+    if not TYPE_CHECKING:  # which would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Asked by Python only for what is not there: slots that ``fit`` has not filled."""
+            known = name != "trained_on" and hasattr(type(self), name)
+            if known and not hasattr(self, "trained_on"):
+                raise NotFittedError(type(self).__name__)
+            raise AttributeError(f"{type(self).__name__} has no {name!r}", name=name, obj=self)
 
     def remember(self, interactions: Interactions) -> None:
         """Note what the model is fitted on; every ``fit`` calls this."""
@@ -62,12 +89,7 @@ class KeptModel:
 
     def state(self) -> State:
         """What ``fit`` has found, by name."""
-        try:
-            return {f.name: getattr(self, f.name) for f in fields(self) if not f.init}  # type: ignore[arg-type]
-        except AttributeError:
-            raise InvalidArgumentError(
-                "model", f"an unfitted {type(self).__name__}", "fitted", "call fit(train) first"
-            ) from None
+        return {f.name: getattr(self, f.name) for f in fields(self) if not f.init}  # type: ignore[arg-type]
 
     @classmethod
     def from_state(cls, parameters: dict[str, Any], state: State) -> Self:

@@ -35,14 +35,19 @@ class LRR(EncoderModel):
     :math:`\Gamma^\top \Gamma` (``fit(..., penalty=)``) see
     :func:`~truerank.models.reduced_rank.reduced_rank_regression`.
 
+    Memory: while decomposing six n_items x k matrices of float64, or three n_items x n_items for k
+    from a quarter of the items on and for up to 4,096 items; then two n_items x k and one
+    n_users x k of ``dtype``. With a general penalty four n_items x n_items of float64.
+
     Attributes:
         l2: The penalty lambda, at least 0; or one :math:`\lambda_i` per component, ``rank`` of
-            them, that of the largest singular value first.
+            them, that of the largest singular value first. None after a fit with a general
+            penalty, which has taken its place.
         rank: The rank k; None for that of the data.
         dtype: Of the factors; the decomposition is in float64.
     """
 
-    l2: float | Sequence[float] = 1000.0
+    l2: float | Sequence[float] | None = 1000.0
     rank: int | None = None
     dtype: Precision = "float32"
     encoder: NDArray[Any] = field(init=False, repr=False)
@@ -50,16 +55,19 @@ class LRR(EncoderModel):
     user_factors: NDArray[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.l2, Sequence | np.ndarray):
-            self.l2 = [float(value) for value in self.l2]
-        for value in self.l2 if isinstance(self.l2, list) else [self.l2]:
-            check_l2(value, zero=True)
         if self.rank is not None:
             check_rank(self.rank)
-        if isinstance(self.l2, list) and len(self.l2) != self.rank:
-            raise InvalidArgumentError(
-                "l2", f"{len(self.l2)} values", f"one number, or one per rank ({self.rank})"
-            )
+        if isinstance(self.l2, Sequence | np.ndarray):
+            for value in self.l2:
+                check_l2(value, zero=True)
+            self.l2 = [float(value) for value in self.l2]
+            if len(self.l2) != self.rank:
+                raise InvalidArgumentError(
+                    "l2", f"{len(self.l2)} values with rank={self.rank}",
+                    "one number, or one per rank", f"give rank={len(self.l2)}",
+                )  # fmt: skip
+        elif self.l2 is not None:
+            check_l2(self.l2, zero=True)
         dtype_of(self.dtype)
 
     def fit(
@@ -79,7 +87,10 @@ class LRR(EncoderModel):
         """
         if penalty is not None:
             self.keep(interactions, *reduced_rank_regression(interactions, penalty, self.rank))
+            self.l2 = None
             return self
+        if self.l2 is None:
+            raise InvalidArgumentError("l2", None, "given where fit is given no penalty")
         known = spectrum or decompose(interactions, self.rank)
         part = known if self.rank is None else known.first(self.rank, "LRR")
         square = part.sigma**2

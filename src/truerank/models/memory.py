@@ -29,6 +29,12 @@ def check_room(needed_bytes: int, what: str, instead: str) -> None:
         )
 
 
+def most_that_fit(bytes_each: int, most: int) -> int:
+    """How many things of this size there is room for now, up to ``most``."""
+    free = free_bytes()
+    return most if free is None else min(most, free // bytes_each)
+
+
 def free_bytes(root: Path = Path("/")) -> int | None:
     """Memory that a process may still take: of the machine, and of its control group."""
     limits = [_available(root / "proc/meminfo"), _left_in_group(root / "sys/fs/cgroup")]

@@ -32,8 +32,8 @@ MODELS: dict[str, str] = {
 """Model files hold the name of a class, and only classes of this table are ever made of one."""
 
 
-def model_class(name: str) -> type[Any]:
-    """The class of this name, loaded now; or a sentence with the nearest name.
+def model_class(name: str, argument: str = "model") -> type[Any]:
+    """The class of this name, loaded now; or a sentence with the argument and the nearest name.
 
     >>> model_class("item-knn").__name__
     'ItemKNN'
@@ -41,7 +41,7 @@ def model_class(name: str) -> type[Any]:
     if name not in MODELS:
         near = difflib.get_close_matches(name.lower(), MODELS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else ""
-        raise InvalidArgumentError("model", name, f"one of {', '.join(MODELS)}", hint)
+        raise InvalidArgumentError(argument, name, f"one of {', '.join(MODELS)}", hint)
     module, _, class_name = MODELS[name].partition(":")
     kind: type[Any] = getattr(import_module(module), class_name)
     return kind

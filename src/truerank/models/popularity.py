@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.data.interactions import Interactions
+from truerank.models.given import check_history
 from truerank.models.kept import KeptModel
 
 Indices = NDArray[np.integer[Any]]
@@ -16,14 +17,15 @@ Indices = NDArray[np.integer[Any]]
 
 @dataclass(slots=True, eq=False)
 class Popularity(KeptModel):
-    r"""Scores :math:`s_{ui} = \sum_v \mathbb 1[X_{vi} \ne 0]`, the same for every user.
+    r"""Scores :math:`s_{ui} = |U_i|`, the interactions of the item, the same for every user.
 
-    Counts are whole numbers, exact in float32 up to 16.7 million; many items tie, so the tie
-    rule of the ranking matters. Memory: 4 bytes per user and per item.
+    An interaction counts 1 whatever its weight, zero included. Counts are whole numbers, exact in
+    float32 up to 16.7 million, so there is no ``dtype`` to choose; many items tie, so the tie rule
+    of the ranking matters. Memory: 4 bytes per user and per item.
     """
 
-    user_factors: NDArray[np.float32] = field(init=False)
-    item_factors: NDArray[np.float32] = field(init=False)
+    user_factors: NDArray[np.float32] = field(init=False, repr=False)
+    item_factors: NDArray[np.float32] = field(init=False, repr=False)
 
     def fit(self, interactions: Interactions) -> Self:
         """Count the interactions of each item."""
@@ -46,6 +48,7 @@ class Popularity(KeptModel):
 
     def fold_in(self, history: Interactions) -> Popularity:
         """New users get the same scores."""
+        check_history(history, self.n_items)
         other = Popularity()
         other.item_factors = self.item_factors
         other.user_factors = np.ones((history.n_users, 1), dtype=np.float32)

@@ -25,7 +25,7 @@ def dtype_of(precision: str) -> type[np.floating[Any]]:
 
 def check_l2(l2: float, *, zero: bool = False, hint: str = "") -> None:
     """A penalty is finite and positive; some models can do without (``zero``)."""
-    if not _is_number(l2) or not math.isfinite(l2) or not (l2 > 0 or (zero and l2 == 0)):
+    if not is_number(l2) or not math.isfinite(l2) or not (l2 > 0 or (zero and l2 == 0)):
         raise InvalidArgumentError(
             "l2", l2, "at least 0 and finite" if zero else "positive and finite", hint
         )
@@ -39,9 +39,15 @@ def check_rank(rank: int, name: str = "rank") -> None:
 
 def check_dropout(p: float) -> None:
     """A dropout probability leaves something."""
-    if not _is_number(p) or not 0 <= p < 1:
+    if not is_number(p) or not 0 <= p < 1:
         raise InvalidArgumentError("p", p, "at least 0 and below 1", "try 0.33")
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+def is_number(value: object) -> bool:
+    """A real number, Python's or numpy's: no text, no truth value.
+
+    >>> is_number(0.5), is_number(np.int64(3)), is_number("0.5"), is_number(True)
+    (True, True, False, False)
+    """
+    real = int | float | np.integer | np.floating
+    return isinstance(value, real) and not isinstance(value, bool)

@@ -24,6 +24,10 @@ class PureSVD(EncoderModel):
     User factors are :math:`XV_k = U_k \Sigma_k`, item factors :math:`V_k`; a new user is projected
     in the same way.
 
+    Memory: while decomposing six n_items x k matrices of float64, or three n_items x n_items for k
+    from a quarter of the items on and for up to 4,096 items; then two n_items x k and one
+    n_users x k of ``dtype``.
+
     Attributes:
         rank: The rank k, at most that of the data.
         dtype: Of the factors; the decomposition is in float64.

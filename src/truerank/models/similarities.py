@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.errors import InvalidArgumentError
+from truerank.models.factor_model import check_counts, check_not_negative
 
 Similarity = Literal["cosine", "jaccard", "dice", "pearson"]
 
@@ -42,12 +43,10 @@ def sizes_of(matrix: sparse.csr_array, similarity: str) -> NDArray[np.float64]:
     return sizes
 
 
-def check_neighbourhood(k: object, similarity: object, shrink: Any) -> None:
+def check_neighbourhood(k: int, similarity: object, shrink: float) -> None:
     """The parameters that all neighbourhood models share."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise InvalidArgumentError("k", k, "a whole number, at least 1")
+    check_counts(k=k)
     if similarity not in SIMILARITIES:
         names = ", ".join(map(repr, SIMILARITIES))
         raise InvalidArgumentError("similarity", similarity, f"one of {names}")
-    if not 0 <= shrink < np.inf:
-        raise InvalidArgumentError("shrink", shrink, "finite and at least 0")
+    check_not_negative(shrink=shrink)

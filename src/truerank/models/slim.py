@@ -12,6 +12,7 @@ from scipy import sparse
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.execution import Progress, Threads, available_cores, closed_after
+from truerank.models.factor_model import check_not_negative, check_positive
 from truerank.models.item_item import ItemItemModel
 from truerank.models.memory import check_room
 from truerank.models.precision import Precision, check_l2, dtype_of
@@ -68,20 +69,19 @@ class SLIM(ItemItemModel):
     k: int | None = None
     tol: float = 1e-5
     dtype: Precision = "float32"
-    history: sparse.csr_array = field(init=False)
-    item_item: sparse.csr_array = field(init=False)
+    history: sparse.csr_array = field(init=False, repr=False)
+    item_item: sparse.csr_array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.l1 < np.inf:
-            raise InvalidArgumentError("l1", self.l1, "at least 0 and finite")
+        check_not_negative(l1=self.l1)
         check_l2(self.l2, zero=True)
         if self.l1 == 0 and self.l2 == 0:
             raise InvalidArgumentError(
                 "l2", self.l2, "positive where l1 is 0", "without a penalty W is not unique"
             )
-        if not 0 < self.tol < np.inf:
-            raise InvalidArgumentError("tol", self.tol, "positive and finite")
-        if self.k is not None and (not isinstance(self.k, int | np.integer) or self.k < 1):
+        check_positive(tol=self.tol)
+        whole = isinstance(self.k, int | np.integer) and not isinstance(self.k, bool)
+        if self.k is not None and not (whole and self.k >= 1):
             raise InvalidArgumentError("k", self.k, "a whole number, at least 1, or None")
         dtype_of(self.dtype)
 
@@ -114,8 +114,8 @@ class SLIM(ItemItemModel):
             for position, (counts, items, values, step_left) in results:
                 if not step_left <= self.tol:
                     raise InvalidDataError(
-                        f"SLIM does not settle: weights still move by {step_left:.2g} of the "
-                        f"tol {self.tol:.2g} asked for; use a larger l2, or a larger tol"
+                        f"SLIM does not settle: weights still move by {step_left:.2g}, more than "
+                        f"the tol of {self.tol:.2g}; use a larger l2, or a larger tol"
                     )
                 parts[position] = (counts, items, values.astype(self.dtype))
                 bar.advance(len(counts))

@@ -7,6 +7,7 @@ LRR, regularised MF and PureSVD differ only in how they shrink the singular valu
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from truerank.errors import InvalidDataError
 from truerank.execution import Progress
 from truerank.models.gram import gram
 from truerank.models.lanczos import largest_eigenpairs
-from truerank.models.memory import check_room
+from truerank.models.memory import GIGABYTE, check_room, most_that_fit
 from truerank.models.precision import Precision, check_rank, dtype_of
 
 DENSE_ITEMS = 4096
@@ -91,7 +92,7 @@ def decompose(
         check_room(
             6 * n * wanted * np.dtype(dtype).itemsize,
             f"a decomposition of rank {wanted:,} on {n:,} items",
-            "a smaller rank would fit",
+            _instead(X, dtype),
         )
         with Progress("decomposing", total=wanted) as bar:
             values, V = largest_eigenpairs(X, wanted, progress=bar.advance)
@@ -100,19 +101,26 @@ def decompose(
 
 def _dense(X: sparse.csr_array, dtype: Precision) -> tuple[NDArray[Any], NDArray[Any]]:
     n = X.shape[1]
+    needed = 3 * n * n * np.dtype(dtype).itemsize
     if n > LAPACK_ITEMS:
         raise InvalidDataError(
-            f"a decomposition of all {n:,} items is beyond LAPACK's safe size of "
-            f"{LAPACK_ITEMS:,}; ask for a rank below {int(DENSE_SHARE * n):,}"
+            f"a whole decomposition of {n:,} items takes {needed / GIGABYTE:,.1f} GB of memory and "
+            f"is beyond LAPACK's safe size of {LAPACK_ITEMS:,}; {_instead(X, dtype)}"
         )
-    check_room(
-        3 * n * n * np.dtype(dtype).itemsize,
-        f"a whole decomposition of {n:,} items",
-        f"a rank below {int(DENSE_SHARE * n):,} would need less",
-    )
+    check_room(needed, f"a whole decomposition of {n:,} items", _instead(X, dtype))
     G = gram(X, dtype=dtype_of(dtype))
     values, V = linalg.eigh(G, overwrite_a=True, check_finite=False, driver="evd")
     return values[::-1], V[:, ::-1]
+
+
+def _instead(X: sparse.csr_array, dtype: Precision) -> str:
+    """The largest rank with room for :func:`decompose` and for factors of users, or another way."""
+    m, n = X.shape
+    each = (6 * n + m) * np.dtype(dtype).itemsize
+    most = most_that_fit(each, math.ceil(DENSE_SHARE * n) - 1)
+    if n <= DENSE_ITEMS or most < 1:  # then the rank changes nothing, or not enough
+        return "ItemKNN would need less, or drop rare items"
+    return f"a rank of at most {most:,} would fit"
 
 
 def _settled(

@@ -74,10 +74,10 @@ class SVDpp(FactorModel):
     seed: int = 0
     dtype: Precision = "float32"
     track_objective: bool = False
-    user_factors: Factors = field(init=False)
-    item_factors: Factors = field(init=False)
-    implicit_factors: Factors = field(init=False)
-    objectives: NDArray[np.float64] = field(init=False)
+    user_factors: Factors = field(init=False, repr=False)
+    item_factors: Factors = field(init=False, repr=False)
+    implicit_factors: Factors = field(init=False, repr=False)
+    objectives: NDArray[np.float64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_counts(dim=self.dim, epochs=self.epochs, cg_steps=self.cg_steps)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidDataError
+from truerank.models.given import check_history
 from truerank.models.kept import KeptModel
 from truerank.models.similarities import Similarity, check_neighbourhood
 
@@ -63,7 +63,8 @@ class UserKNN(KeptModel):
     with the known ones, but not with a known one of the same id.
 
     Memory: the data twice, at most ``k`` entries per user, and 33 bytes per user and thread. The
-    same bits for any number of threads.
+    same bits for any number of threads. Computed in float64 and kept in float32, as
+    :class:`~truerank.models.ItemKNN`.
 
     Attributes:
         k: Neighbours per user.
@@ -74,8 +75,8 @@ class UserKNN(KeptModel):
     k: int = 100
     similarity: Similarity = "cosine"
     shrink: float = 0.0
-    neighbours: sparse.csr_array = field(init=False)
-    known: sparse.csr_array = field(init=False)
+    neighbours: sparse.csr_array = field(init=False, repr=False)
+    known: sparse.csr_array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_neighbourhood(self.k, self.similarity, self.shrink)
@@ -101,11 +102,7 @@ class UserKNN(KeptModel):
 
     def fold_in(self, history: Interactions, *, workers: int | None = None) -> UserKNNScorer:
         """Scores for users known only by their history, from their nearest known users."""
-        if history.n_items != self.n_items:
-            raise InvalidDataError(
-                f"the history has {history.n_items:,} items and the model {self.n_items:,}; "
-                "fold in interactions over the items of the training data"
-            )
+        check_history(history, self.n_items)
         ids = self.trained_on.user_ids
         own = np.full(history.n_users, -1, np.int64)
         if ids.dtype.kind == history.user_ids.dtype.kind:

@@ -28,8 +28,12 @@ class WMF(ALSModel):
     :math:`r` are the weights of the interactions (counts, hours), ones where there are none.
     With the items fixed :math:`w_u = (H^\top C_u H + \lambda I)^{-1} H^\top C_u p_u`.
 
-    Dividing by :math:`1 + \alpha` shows it as an :class:`IALS` with ``nu=0`` for data without
-    weights, up to how strongly an observed score is pulled beyond 1; tune that one first.
+    **It is an iALS** for data without weights. Put :math:`k = (1 + \alpha) / \alpha`: then
+    :math:`L^{WMF}(\sqrt k\,W, \sqrt k\,H) = (1 + \alpha)\,k\,L^{iALS}(W, H)` up to a constant, if
+    that :class:`IALS` has ``nu=0``, :math:`\alpha_0 = 1 / \alpha` and
+    :math:`\lambda' = \lambda / (1 + \alpha)`. Scores differ by the factor :math:`k` and no ranking
+    differs: at the end, and at every epoch if the starts (``init_std``) differ by
+    :math:`\sqrt k`.
 
     Memory and solvers as in :class:`IALS`.
 
@@ -59,9 +63,9 @@ class WMF(ALSModel):
     seed: int = 0
     dtype: Precision = "float32"
     track_objective: bool = False
-    user_factors: Factors = field(init=False)
-    item_factors: Factors = field(init=False)
-    objectives: NDArray[np.float64] = field(init=False)
+    user_factors: Factors = field(init=False, repr=False)
+    item_factors: Factors = field(init=False, repr=False)
+    objectives: NDArray[np.float64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.check_settings()

@@ -8,6 +8,5 @@ on, :mod:`.fold_in` finds vectors of new users.
 """
 
 from truerank.models.mf.model import MF
-from truerank.models.mf.training import DivergedError
 
-__all__ = ["MF", "DivergedError"]
+__all__ = ["MF"]

@@ -21,6 +21,7 @@ from truerank.models.mf.fitting import TrainedMF
 from truerank.models.mf.objective import NEGATIVES
 from truerank.models.mf.rows import OPTIMISERS
 from truerank.models.mf.settings import check_loss, check_one_of
+from truerank.models.precision import is_number
 from truerank.rng import checked_seed
 
 SIMILARITIES = ("dot", "cosine")
@@ -149,7 +150,7 @@ class MF(TrainedMF):
             popularity_power=self.popularity_power, hidden=self.hidden, alpha=self.alpha,
             min_rate=self.min_rate, l2=self.l2,
         )  # fmt: skip
-        if not 0 <= self.validation_share <= 1:
+        if not is_number(self.validation_share) or not 0 <= self.validation_share <= 1:
             raise InvalidArgumentError("validation_share", self.validation_share, "from 0 to 1")
         if self.exclude_positives and self._debiased:
             raise InvalidArgumentError(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from truerank.errors import TruerankError
+from truerank.errors import DivergedError
 from truerank.execution import Progress, available_cores
 from truerank.models.mf.checkpoint import Training, write_checkpoint
 from truerank.models.mf.objective import Objective
@@ -23,10 +23,6 @@ from truerank.models.mf.steps import Steps
 from truerank.models.mf.validation import Judges
 from truerank.models.parallel import Each, on_all_cores
 from truerank.rng import Stream, addresses, stream
-
-
-class DivergedError(TruerankError, ArithmeticError):
-    """Training led to numbers that are none; the last good checkpoint is untouched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models.memory import check_room
-from truerank.models.names import model_class, name_of
+from truerank.models.names import model_class, name_of, parameters_of
 from truerank.models.nearby.forms import Dense, Form, LowRank, Sparse
 from truerank.models.nearby.parameters import Shrinkage
 from truerank.models.precision import dtype_of
@@ -38,7 +38,7 @@ def base_of(words: str) -> Any:
         except ValueError:
             values[key] = value
     try:
-        return model_class(name)(**values)
+        return model_class(name, "base")(**values)
     except TypeError:
         raise InvalidArgumentError(
             "base", words, f"settings that {name} has", "see its documentation for their names"
@@ -51,7 +51,12 @@ def words_of(base: Any) -> str:
         return "matrix"
     kind = type(base).__name__
     settings = base.parameters() if hasattr(base, "parameters") else {}
-    said = [f"{name}={_value(value)}" for name, value in settings.items() if value is not None]
+    usual = parameters_of(type(base)) if settings else {}
+    said = [
+        f"{name}={_value(value)}"
+        for name, value in settings.items()
+        if value is not None or usual[name] is not None
+    ]
     return " ".join([name_of(kind) or kind, *said])
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
-from truerank.models.factor_model import check_counts, check_positive
+from truerank.models.factor_model import check_counts, check_not_negative, check_positive
 from truerank.models.memory import check_room
 from truerank.models.nearby.bases import (
     base_of,
@@ -27,6 +27,7 @@ from truerank.models.nearby.learning import Learned, Schedule, learn
 from truerank.models.nearby.parameters import coefficients
 from truerank.models.nearby.scoring import LinearModel
 from truerank.models.nearby.validation import learners_and_judges
+from truerank.models.precision import is_number
 from truerank.models.spectrum import Spectrum, decompose
 from truerank.rng import checked_seed
 
@@ -43,8 +44,11 @@ class Nearby(LinearModel):
         V_k^\top, \qquad \lambda_i = \lambda + c \tanh(\alpha_i)
 
     (the last on LRR only), in any combination but the last two together, by Adam on the BPR loss
-    of :mod:`.learning`. All parameters start at the base model. Users set aside say after each
-    epoch how good the model is, and the best epoch is kept, the base itself among them.
+    of :mod:`.learning`. :math:`\delta` is the logistic function and all parameters start at 0:
+    :math:`\lambda_i = \lambda`, and H, T and S are 1/2 everywhere. The start therefore ranks as the
+    base does (thinned, with a threshold), but its W is a quarter of the base's with H and T, and
+    half of that with S. Users set aside say after each epoch how good the model is, and the best
+    epoch is kept, the start among them.
 
     With ``zero_diagonal`` (the dissertation's RMD) the diagonal of :math:`W` is removed. **For the
     ranks of unseen items that changes nothing by itself**: an unseen item is not in the row, so
@@ -53,8 +57,8 @@ class Nearby(LinearModel):
 
     Gradients are as large as the parameters: of items, of the rank, or of the entries kept.
     Memory: the base; 16 arrays of 2 n_items + rank float64; five float64 per kept entry; and in
-    the end a second W of the base's form: a low-rank base stays low-rank. The same bits for any
-    number of threads.
+    the end a second W of the base's form and precision: a low-rank base stays low-rank, and a
+    float32 one float32. The same bits for any number of threads.
 
     Attributes:
         base: The model to start from, in words, where :meth:`fit` is not given one; afterwards
@@ -116,16 +120,15 @@ class Nearby(LinearModel):
             n_negatives=self.n_negatives, batch_size=self.batch_size, epochs=self.epochs,
             patience=self.patience,
         )  # fmt: skip
-        if not 0 <= self.c < np.inf:
-            raise InvalidArgumentError("c", self.c, "at least 0 and finite")
-        if not 0 <= self.dropout < 1:
+        check_not_negative(c=self.c)
+        if not is_number(self.dropout) or not 0 <= self.dropout < 1:
             raise InvalidArgumentError("dropout", self.dropout, "from 0 to below 1", "try 0.5")
-        if not 0 < self.validation_share < 1:
+        if not is_number(self.validation_share) or not 0 < self.validation_share < 1:
             raise InvalidArgumentError(
                 "validation_share", self.validation_share, "between 0 and 1, both excluded"
             )
-        if self.threshold is not None and not 0 <= self.threshold < np.inf:
-            raise InvalidArgumentError("threshold", self.threshold, "at least 0 and finite")
+        if self.threshold is not None:
+            check_not_negative(threshold=self.threshold)
         if self.c > 0 and self.threshold is not None:
             raise InvalidArgumentError(
                 "threshold", self.threshold, "None where lambda_i is learned",

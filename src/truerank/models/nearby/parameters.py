@@ -10,7 +10,7 @@ parameter  coefficient                                 at the start (all paramet
 ``entry``  S = sigmoid(entry)                          1/2 everywhere: no rank changes
 =========  ==========================================  ====================================
 
-Learning therefore starts at the base model itself.
+Learning therefore starts at the ranking of the base; each of H, T and S halves its scores.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidDataError
 from truerank.models.factor_model import FactorScores
+from truerank.models.given import check_history
 from truerank.models.item_item import ItemItemScorer
 from truerank.models.kept import KeptModel, State
 from truerank.models.low_rank_scorer import LowRankScorer
@@ -79,11 +79,7 @@ class LinearModel(KeptModel):
 
     def fold_in(self, history: Interactions) -> AnyScorer:
         """The same model for users known only by their history."""
-        if history.n_items != self.n_items:
-            raise InvalidDataError(
-                f"the history is over {history.n_items:,} items and the model over "
-                f"{self.n_items:,}; give both the same item vocabulary"
-            )
+        check_history(history, self.n_items)
         if hasattr(self, "item_factors"):
             return FactorScores(self._encoded(history), self.item_factors, type(self).__name__)
         return self._of_history(history.matrix())

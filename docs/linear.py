@@ -237,8 +237,8 @@ Reading it:
 ## EDLAE of low rank: descent instead of ADMM
 
 The objective per user, less that of W = 0, round by round (a dash: no longer a number). The
-published way, ADMM, bounds nothing and may diverge: with the published setting for MSD on generated
-data of a hundredth of its shape it does so in five rounds. Descent never rises. Where both come to
+published way, ADMM, bounds nothing and may diverge: with the recipe's setting for MSD on generated
+data of a hundredth of its shape it does. Descent never rises. Where both come to
 rest they may do so in different places, either of them slightly lower.
 
 {rounds}

@@ -29,6 +29,9 @@ from truerank.ranking.scores import (
 STEP = 64
 """Scores looked at together where some of a tile are too near to say."""
 
+ROUND_UP = 1.0 + 2.0**-20
+"""Thresholds are rounded to float32: the doubt is a little more than its formula."""
+
 
 @njit(nogil=True, cache=True)
 def rank_sampled(
@@ -213,7 +216,9 @@ def count_in_tile(
     ``cursor`` remembers, per user, the first excluded item not yet passed; tiles must come
     in the order of their items.
     """
-    lowest, highest = np.empty(width, np.float32), np.empty(width, np.float32)
+    longest = np.float32(0.0)
+    for item in range(first_item, first_item + width):
+        longest = max(longest, scorer.item_norm[item])
     for k in range(len(users)):
         user = users[k]
         at, end = cursor[k], excluded_indptr[user + 1]
@@ -221,17 +226,13 @@ def count_in_tile(
             tile[k, excluded_items[at] - first_item] = -np.inf
             at += 1
         cursor[k] = at
-        slope = np.float32(scorer.slope[user])
-        widest = np.float32(0.0)
+        # One doubt for the tile, that of its longest item: two thresholds, and no more to compute.
+        widest = scorer.slope[user] * np.float64(longest)
         for row in range(row_indptr[k], row_indptr[k + 1]):
-            widest = max(widest, np.float32(guard_of(own[row])))
-        for j in range(np.uint64(width)):
-            doubt = slope * scorer.item_norm[np.uint64(first_item) + j] + widest
-            lowest[j] = tile[k, j] - doubt
-            highest[j] = tile[k, j] + doubt
-        for row in range(row_indptr[k], row_indptr[k + 1]):
-            mine, place = np.float32(own[row]), targets[row] - first_item
-            above, around = count_around(lowest, highest, 0, width, mine)
+            doubt = ROUND_UP * (widest + guard_of(own[row]))
+            low, high = np.float32(own[row] - doubt), np.float32(own[row] + doubt)
+            place = targets[row] - first_item
+            above, around = count_around(tile, k, 0, width, low, high)
             better[row] += above
             # The target itself is always among those too near to say, unless it is excluded.
             alone = 0 <= place < width and tile[k, place] > -np.inf
@@ -239,10 +240,10 @@ def count_in_tile(
                 continue
             for first in range(0, width, STEP):
                 last = min(first + STEP, width)
-                if count_around(lowest, highest, first, last, mine)[1] == 0:
+                if count_around(tile, k, first, last, low, high)[1] == 0:
                     continue
                 for j in range(first, last):
-                    if j != place and lowest[j] <= mine <= highest[j]:
+                    if j != place and low <= tile[k, j] <= high:
                         rival = first_item + j
                         exact = exact_dot(scorer.user, user, scorer.item, rival)
                         outcome = standing(
@@ -254,18 +255,20 @@ def count_in_tile(
 
 @njit(nogil=True, cache=True)
 def count_around(
-    lowest: NDArray[np.float32],
-    highest: NDArray[np.float32],
+    tile: NDArray[np.float32],
+    k: int,
     start: int,
     stop: int,
-    own: np.float32,
+    low: np.float32,
+    high: np.float32,
 ) -> tuple[np.int64, np.int64]:
-    """Scores surely above ``own``, and those too near to say; 8 at a time with AVX2.
+    """Scores of row k surely above, and those too near to say; 8 at a time with AVX2.
 
     Unsigned indices tell the compiler that none counts from the end; only so it vectorises.
     """
     above, reached = np.int32(0), np.int32(0)
     for j in range(np.uint64(start), np.uint64(stop)):
-        above = np.int32(above + np.int32(lowest[j] > own))
-        reached = np.int32(reached + np.int32(highest[j] >= own))
+        score = tile[k, j]
+        above = np.int32(above + np.int32(score > high))
+        reached = np.int32(reached + np.int32(score >= low))
     return np.int64(above), np.int64(reached - above)

@@ -11,7 +11,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from truerank.experiments.published_models import Found, run, wanted_rows
+from truerank.experiments.published_models import Found, kept, run, wanted_rows
 
 PAGE = Path(__file__).with_suffix(".md")
 
@@ -22,12 +22,20 @@ def main() -> None:
     parser.add_argument("--data", action="append", help="data sets; all if not given")
     parser.add_argument("--row", action="append", help="rows; all if not given")
     parser.add_argument("--cache", type=Path, help="folder for finished rows")
+    parser.add_argument("--finished", action="store_true", help="only what the cache has")
     given = parser.parse_args()
-    found = []
+    found, missing = [], []
     for row in wanted_rows(given.data, given.row):
-        found.append(run(row, given.cache))
-        sys.stderr.write(f"{row.data}, {row.name}: {found[-1].seconds:.0f} s\n")
-    PAGE.write_text(_TEXT.format(table=_table(found)), encoding="utf-8")
+        line = kept(row, given.cache) if given.finished else run(row, given.cache)
+        if line is None:
+            missing.append(f"{row.name} on {row.data}")
+            continue
+        found.append(line)
+        sys.stderr.write(f"{row.data}, {row.name}: {line.seconds:.0f} s\n")
+    text = _TEXT.format(table=_table(found))
+    if missing:
+        text += f"\nNot run yet: {', '.join(missing)}.\n"
+    PAGE.write_text(text, encoding="utf-8")
 
 
 def _table(found: list[Found]) -> str:

@@ -122,11 +122,10 @@ def run(row: Row, cache: Path | None = None) -> Found:
 
     Memory: one fitted model and the exact ranks of its test pairs.
     """
-    metrics = tuple(_recipe()["protocol"][row.data]["metrics"])
-    path = _kept_at(row, cache)
-    if path is not None and path.is_file():
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        return Found(row=row, metrics=metrics, **_tuples(kept))
+    finished = kept(row, cache)
+    if finished is not None:
+        return finished
+    metrics, path = _metrics(row), _kept_at(row, cache)
     split = published(row.data)
     runs, seconds = [], []
     for settings in _runs(row):
@@ -142,10 +141,23 @@ def run(row: Row, cache: Path | None = None) -> Found:
         seconds=float(np.mean(seconds)),
     )
     if path is not None:
-        kept = {name: getattr(found, name) for name in ("values", "std_errors", "seconds")}
+        noted = {name: getattr(found, name) for name in ("values", "std_errors", "seconds")}
         with written_whole(path) as temporary:
-            temporary.write_text(json.dumps(kept), encoding="utf-8")
+            temporary.write_text(json.dumps(noted), encoding="utf-8")
     return found
+
+
+def kept(row: Row, cache: Path | None) -> Found | None:
+    """What came out of a row before, if the cache has it."""
+    path = _kept_at(row, cache)
+    if path is None or not path.is_file():
+        return None
+    noted = json.loads(path.read_text(encoding="utf-8"))
+    return Found(row=row, metrics=_metrics(row), **_tuples(noted))
+
+
+def _metrics(row: Row) -> tuple[str, ...]:
+    return tuple(_recipe()["protocol"][row.data]["metrics"])
 
 
 def _runs(row: Row) -> Iterator[dict[str, Any]]:

@@ -20,7 +20,7 @@ from truerank.models.parallel import Each, on_all_cores
 TILE = 256
 """Rows of a block: deep enough for a fast product, shallow enough to cost little besides."""
 
-STRIP = 512
+STRIP = 1024
 """Rows that one thread changes at a time."""
 
 

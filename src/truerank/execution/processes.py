@@ -49,26 +49,26 @@ class Processes:
         self, fn: Callable[[Task], Result], tasks: Iterable[Task]
     ) -> Iterator[tuple[int, Result]]:
         """In the order in which they finish."""
-        todo = dict(enumerate(tasks))
+        waiting = dict(enumerate(tasks))
         for attempt in range(self.retries + 1):
             try:
-                with closed_after(self._one_pool(fn, todo)) as results:
+                with closed_after(self._one_pool(fn, waiting)) as results:
                     for position, result in results:
-                        del todo[position]
+                        del waiting[position]
                         yield position, result
                 return
             except BrokenProcessPool as error:
                 if attempt == self.retries:
                     raise WorkerLostError(
-                        f"a worker process died {attempt + 1} times ({len(todo)} tasks left); "
+                        f"a worker process died {attempt + 1} times ({len(waiting)} tasks left); "
                         "it probably ran out of memory: use fewer workers"
                     ) from error
 
     def _one_pool(
-        self, fn: Callable[[Task], Result], todo: dict[int, Task]
+        self, fn: Callable[[Task], Result], waiting: dict[int, Task]
     ) -> Iterator[tuple[int, Result]]:
         """All that is to do, unless a worker dies on the way."""
-        numbered = iter(list(todo.items()))
+        numbered = iter(list(waiting.items()))
         with ProcessPoolExecutor(
             self.workers, mp_context=multiprocessing.get_context("spawn"), initializer=_prepare
         ) as pool:

@@ -14,13 +14,13 @@ from truerank.adapters.choice import library_of
 from truerank.adapters.numbering import Numbering
 from truerank.adapters.scorers import (
     CalledScorer,
-    ItemItemScores,
     NamedFactors,
     by_factors,
     by_item_item,
 )
 from truerank.data import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.models.item_item import ItemItemScorer
 from truerank.ranking import FactorScorer
 
 DATA = Interactions.from_arrays(["b", "a", "c", "c"], [30, 10, 20, 30])
@@ -84,7 +84,7 @@ def test_an_item_item_matrix_is_renumbered_on_both_sides() -> None:
     called = CalledScorer(lambda users: np.asarray(history[users] @ W), at, "model")
     for matrix in (W, sparse.csr_array(W)):
         scorer = by_item_item(called, history, matrix)
-        assert isinstance(scorer, ItemItemScores)
+        assert isinstance(scorer, ItemItemScorer)
         assert np.allclose(scorer.score_all(np.arange(3)), (history @ W)[OURS])
     assert by_item_item(called, history, W.T) is called
 

@@ -10,8 +10,9 @@ from adapter_world import TRAIN, OwnList, check_against_lists, check_pairs, libr
 from scipy import sparse
 
 from truerank.adapters import from_implicit, scorer_for
-from truerank.adapters.scorers import CalledScorer, ItemItemScores, NamedFactors
+from truerank.adapters.scorers import CalledScorer, NamedFactors
 from truerank.errors import InvalidArgumentError
+from truerank.models.item_item import ItemItemScorer
 
 library("implicit")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the library
@@ -64,7 +65,7 @@ def test_factor_models(name: str) -> None:
 def test_neighbour_models(name: str) -> None:
     model = fitted(NEIGHBOURS[name])
     scorer = scorer_for(model, TRAIN)
-    assert isinstance(scorer, ItemItemScores)
+    assert isinstance(scorer, ItemItemScorer)
     lists = own_list(model, MATRIX, TRAIN.user_ids, TRAIN.item_ids)
     check_against_lists(scorer, lists, sharp=0.6)
     check_pairs(scorer)

@@ -10,17 +10,18 @@ from adapter_world import TRAIN, OwnList, check_against_lists, check_pairs, libr
 from scipy import sparse
 
 from truerank.adapters import from_irspack, scorer_for
-from truerank.adapters.scorers import CalledScorer, ItemItemScores, NamedFactors
+from truerank.adapters.scorers import CalledScorer, NamedFactors
 from truerank.errors import InvalidArgumentError
+from truerank.models.item_item import ItemItemScorer
 
 irspack = library("irspack")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the library
 
 MATRIX = sparse.csr_matrix(TRAIN.matrix())
 MODELS: dict[str, tuple[Any, type]] = {
-    "edlae": (lambda m: irspack.EDLAERecommender(m, reg=10.0), ItemItemScores),
-    "rp3beta": (lambda m: irspack.RP3betaRecommender(m), ItemItemScores),
-    "cosine-knn": (lambda m: irspack.CosineKNNRecommender(m, top_k=15), ItemItemScores),
+    "edlae": (lambda m: irspack.EDLAERecommender(m, reg=10.0), ItemItemScorer),
+    "rp3beta": (lambda m: irspack.RP3betaRecommender(m), ItemItemScorer),
+    "cosine-knn": (lambda m: irspack.CosineKNNRecommender(m, top_k=15), ItemItemScorer),
     "ials": (lambda m: irspack.IALSRecommender(m, n_components=8, train_epochs=3), NamedFactors),
     "svd": (lambda m: irspack.TruncatedSVDRecommender(m, n_components=8), NamedFactors),
     "user-knn": (lambda m: irspack.CosineUserKNNRecommender(m, top_k=15), CalledScorer),
@@ -56,7 +57,7 @@ def test_a_matrix_in_an_order_of_its_own() -> None:
     matrix, user_ids, item_ids = shuffled()
     model = MODELS["edlae"][0](matrix).learn()
     scorer = from_irspack(model, TRAIN, user_ids=user_ids, item_ids=item_ids)
-    assert isinstance(scorer, ItemItemScores)
+    assert isinstance(scorer, ItemItemScorer)
     check_against_lists(scorer, own_list(model, user_ids, item_ids))
 
 

@@ -9,8 +9,9 @@ import pytest
 from adapter_world import TRAIN, OwnList, check_against_lists, check_pairs, library
 
 from truerank.adapters import from_rectools, scorer_for
-from truerank.adapters.scorers import CalledScorer, ItemItemScores, NamedFactors
+from truerank.adapters.scorers import CalledScorer, NamedFactors
 from truerank.errors import InvalidArgumentError
+from truerank.models.item_item import ItemItemScorer
 
 models = library("rectools.models")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the library
@@ -35,10 +36,10 @@ MODELS: dict[str, tuple[Any, type]] = {
         NamedFactors,
     ),
     "pure-svd": (lambda: models.PureSVDModel(factors=8), NamedFactors),
-    "ease": (lambda: models.EASEModel(regularization=20.0), ItemItemScores),
+    "ease": (lambda: models.EASEModel(regularization=20.0), ItemItemScorer),
     "item-knn": (
         lambda: models.ImplicitItemKNNWrapperModel(CosineRecommender(K=15)),
-        ItemItemScores,
+        ItemItemScorer,
     ),
     "popular": (lambda: models.PopularModel(), CalledScorer),
 }

@@ -57,6 +57,7 @@ PENALTIES = {
 RANKS = {"lrr": "rank", "closed-form-mf": "rank", "pure-svd": "rank"}
 
 NAMES = sorted(MODELS)
+ALL = np.arange(40)
 
 READ_WEIGHTS = sorted(set(MODELS) - {"popularity", "debiased-ease", "mf", "nearby"})
 """The others count interactions; Interactions themselves refuse such weights when they are made."""
@@ -210,14 +211,20 @@ def test_a_model_shows_its_parameters_and_no_arrays(name: str, awkward: tr.Inter
 def test_every_model_states_its_memory_and_its_precision(name: str) -> None:
     kind = model_class(name)
     assert "Memory" in str(kind.__doc__)
-    if name != "mf":
-        assert "dtype" in parameters_of(kind) or "float32" in str(kind.__doc__)
+    assert "dtype" in parameters_of(kind) or "float32" in str(kind.__doc__)
 
 
-@pytest.mark.parametrize("name", ["popularity", "item-knn", "centred-item-knn", "user-knn"])
-def test_models_without_a_dtype_score_in_float32(name: str, awkward: tr.Interactions) -> None:
-    assert "dtype" not in parameters_of(model_class(name))
-    assert fitted(name, awkward).score_all(np.arange(3)).dtype == np.float32
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("mf", "nearby")])
+def test_both_precisions(name: str, awkward: tr.Interactions) -> None:
+    """Nearby has that of its base; MF, whose steps are noise anyway, float32."""
+    single, double = (
+        model_class(name)(**SMALL.get(name, {}) | {"dtype": dtype}).fit(awkward).score_all(ALL)
+        for dtype in ("float32", "float64")
+    )
+    assert double.dtype == np.float64
+    np.testing.assert_allclose(single, double, atol=2e-3 * np.abs(double).max())
+    with pytest.raises(tr.TruerankError, match="dtype must be 'float32' or 'float64'"):
+        model_class(name)(**SMALL.get(name, {}) | {"dtype": "float16"})
 
 
 @pytest.mark.parametrize("bad", ["x", True, 1j])

@@ -10,22 +10,7 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models.centred_item_knn import CentredItemKNN
 from truerank.models.top import keep_largest
 
-SIMILARITIES = ["cosine", "jaccard", "dice", "pearson"]
-
-
-def similarity(x: np.ndarray, y: np.ndarray, name: str, shrink: float) -> float:
-    """The docstring's formulas, for two columns."""
-    if name == "pearson":
-        return similarity(x - x.mean(), y - y.mean(), "cosine", shrink)
-    if name == "cosine":
-        top, bottom = sum(x * y), math.sqrt(sum(x * x) * sum(y * y)) + shrink
-    else:
-        both = sum(bool(a and b) for a, b in zip(x, y, strict=True))
-        n, m = np.count_nonzero(x), np.count_nonzero(y)
-        top, bottom = both, n + m - both + shrink
-        if name == "dice":
-            top, bottom = 2 * both, n + m + shrink
-    return top / bottom if bottom else 0.0
+from .similarity_formula import SIMILARITIES, similarity
 
 
 def by_the_formula(X: np.ndarray, k: int, name: str, shrink: float) -> np.ndarray:

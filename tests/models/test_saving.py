@@ -269,4 +269,4 @@ def test_the_nearest_model_is_suggested(name: str, near: str) -> None:
 
 def test_parameters_and_their_usual_values() -> None:
     assert parameters_of(tr.models.ItemKNN)["similarity"] == "cosine"
-    assert parameters_of(tr.models.Popularity) == {}
+    assert parameters_of(tr.models.Popularity) == {"dtype": "float32"}

@@ -8,25 +8,9 @@ import pytest
 
 import truerank as tr
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.models import user_knn
 from truerank.models.user_knn import UserKNN
 
-SIMILARITIES = ["cosine", "jaccard", "dice", "pearson"]
-
-
-def similarity(x: np.ndarray, y: np.ndarray, name: str, shrink: float) -> float:
-    """The docstring's formulas, for two users."""
-    if name == "pearson":
-        return similarity(x - x.mean(), y - y.mean(), "cosine", shrink)
-    if name == "cosine":
-        top, bottom = sum(x * y), math.sqrt(sum(x * x) * sum(y * y)) + shrink
-    else:
-        both = sum(bool(a and b) for a, b in zip(x, y, strict=True))
-        n, m = np.count_nonzero(x), np.count_nonzero(y)
-        top, bottom = both, n + m - both + shrink
-        if name == "dice":
-            top, bottom = 2 * both, n + m + shrink
-    return top / bottom if bottom else 0.0
+from .similarity_formula import SIMILARITIES, similarity
 
 
 def by_the_formula(
@@ -96,7 +80,7 @@ def test_pairs_are_scored_as_whole_rows_are(monkeypatch: pytest.MonkeyPatch) -> 
     users = np.arange(15)
     items = np.random.default_rng(0).integers(0, 20, (15, 6))
     expected = np.take_along_axis(model.score_all(users), items, axis=1)
-    monkeypatch.setattr(user_knn, "BLOCK_BYTES", 4 * 20 * 4)  # four users at a time
+    monkeypatch.setattr("truerank.models.picking.BLOCK_BYTES", 4 * 20 * 8)  # four users at a time
     np.testing.assert_array_equal(model.score_pairs(users, items), expected)
 
 

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.adapters.numbering import Int, Numbering
-from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
+from truerank.models.item_item import ItemItemScorer
+from truerank.models.picking import picked
 from truerank.ranking.scorer import FactorScorer, Scorer
 
 Scores = NDArray[np.floating[Any]]
-BLOCK_BYTES = 64 * 2**20
-"""Most that one call of a foreign model is asked to return."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,12 +64,7 @@ class CalledScorer:
 
     def score_pairs(self, users: NDArray[Any], items: NDArray[Any]) -> Scores:
         """Scores of given items, in the shape of ``items``."""
-        step = max(1, BLOCK_BYTES // (8 * self.numbering.n_items))
-        parts = [
-            np.take_along_axis(self.score_all(users[k : k + step]), items[k : k + step], axis=1)
-            for k in range(0, len(users), step)
-        ]
-        return np.concatenate(parts)
+        return picked(self.score_all, users, items, self.n_items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,32 +72,6 @@ class NamedFactors(FactorScorer):
     """Factors with the name of their model."""
 
     name: str = field(default="factors", kw_only=True)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ItemItemScores:
-    """Scores ``history @ item_item``, for the users of the history and for new ones."""
-
-    history: sparse.csr_array
-    item_item: NDArray[Any] | sparse.csr_array
-    name: str
-
-    @property
-    def n_items(self) -> int:
-        return int(self.item_item.shape[1])
-
-    def score_all(self, users: NDArray[Any]) -> Scores:
-        """Scores of all items, shape ``(len(users), n_items)``."""
-        scores = self.history[users] @ self.item_item
-        return np.asarray(scores.toarray() if sparse.issparse(scores) else scores)
-
-    def score_pairs(self, users: NDArray[Any], items: NDArray[Any]) -> Scores:
-        """Scores of given items, in the shape of ``items``."""
-        return np.take_along_axis(self.score_all(users), np.asarray(items), axis=1)
-
-    def fold_in(self, history: Interactions) -> ItemItemScores:
-        """The same matrix for other users, known only by their history."""
-        return ItemItemScores(history.matrix(), self.item_item, self.name)
 
 
 def by_factors(called: CalledScorer, user_factors: Any, item_factors: Any) -> Scorer:
@@ -131,7 +99,7 @@ def by_item_item(called: CalledScorer, history: Any, item_item: Any) -> Scorer:
     seen = sparse.csr_array(history)[at.users][:, at.items]
     is_sparse = hasattr(item_item, "tocsr")
     square: Any = sparse.csr_array(item_item) if is_sparse else np.asarray(item_item)
-    fast = ItemItemScores(seen, square[at.items][:, at.items], called.name)
+    fast = ItemItemScorer(seen, square[at.items][:, at.items], called.name)
     return fast if agree(fast, called) else called
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -26,32 +28,43 @@ from truerank.models.precision import Precision, dtype_of
 from truerank.rng import checked_seed
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class ALSModel(FactorModel):
-    """A model fitted by :mod:`.als_solvers`; it says what its problem is."""
+    """A model fitted by :mod:`.als_solvers`; it says what its problem is.
 
-    __slots__ = ("objectives",)
-    dim: int
-    epochs: int
-    solver: Solver
-    cg_steps: int
-    block_size: int
-    init_std: float
-    seed: int
-    dtype: Precision
-    track_objective: bool
-    objectives: NDArray[np.float64]
+    Attributes:
+        solver: ``"cholesky"``, ``"cg"`` or ``"block"``; see :mod:`.als_solvers`.
+        cg_steps: Steps per row and half-step of ``"cg"``.
+        block_size: Dimensions solved together by ``"block"``.
+        init_std: Length of the users' vectors at the start, about.
+        seed: Of the random start.
+        dtype: ``"float32"`` or ``"float64"``.
+        track_objective: Note the objective after each epoch in ``objectives``; costs about as
+            much as one step of ``"cg"`` per epoch.
+    """
 
+    solver: Solver = "cholesky"
+    cg_steps: int = 3
+    block_size: int = 32
+    init_std: float = 0.1
+    seed: int = 0
+    dtype: Precision = "float32"
+    track_objective: bool = False
+    user_factors: Factors = field(init=False, repr=False)
+    item_factors: Factors = field(init=False, repr=False)
+    objectives: NDArray[np.float64] = field(init=False, repr=False)
+
+    @abstractmethod
     def pairs(self, interactions: Interactions) -> tuple[sparse.csr_array, NDArray[np.float64]]:
         """Curvature and pull of every observed pair."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ridge(self) -> Ridge:
         """The penalties of rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def weight_of_all(self) -> float:
         """The weight of the squared scores of all pairs."""
-        raise NotImplementedError
 
     def fit(self, interactions: Interactions, *, workers: int | None = None) -> Self:
         """Alternate; the result has the same bits for any number of ``workers`` (threads)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +52,7 @@ class FactorScores:
         )
 
 
-class FactorModel(KeptModel):
+class FactorModel(KeptModel, ABC):
     """A fitted model with factors of users and items: a Scorer for its users, and others.
 
     A model says in :meth:`solve_users` how the vectors of users follow from their histories with
@@ -59,6 +60,8 @@ class FactorModel(KeptModel):
     """
 
     __slots__ = ("item_factors", "user_factors")
+    dim: int
+    epochs: int
     user_factors: Factors
     item_factors: Factors
 
@@ -79,9 +82,9 @@ class FactorModel(KeptModel):
         check_history(history, self.n_items)
         return FactorScores(self.solve_users(history), self.item_factors, type(self).__name__)
 
+    @abstractmethod
     def solve_users(self, history: Interactions) -> Factors:
         """User factors for these histories, the items fixed."""
-        raise NotImplementedError
 
     def _scores(self) -> FactorScores:
         return FactorScores(self.user_factors, self.item_factors, type(self).__name__)

@@ -12,6 +12,7 @@ from scipy import sparse
 from truerank.data.interactions import Interactions
 from truerank.models.given import check_history
 from truerank.models.kept import KeptModel
+from truerank.models.picking import picked
 
 Scores = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
@@ -44,7 +45,7 @@ class ItemItemScorer:
 
     def score_pairs(self, users: Indices, items: Indices) -> Scores:
         """Scores of given items, in the shape of ``items``."""
-        return np.take_along_axis(self.score_all(users), np.asarray(items), axis=1)
+        return picked(self.score_all, users, items, self.n_items)
 
     def fold_in(self, history: Interactions) -> ItemItemScorer:
         """The same matrix for other users, known only by their history."""

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.models.picking import picked
+
 Matrix = NDArray[Any]
 
 
@@ -39,4 +41,4 @@ class LowRankScorer:
 
     def score_pairs(self, users: NDArray[np.integer[Any]], items: NDArray[Any]) -> Matrix:
         """Scores of given items, in the shape of ``items``."""
-        return np.take_along_axis(self.score_all(users), np.asarray(items), axis=1)
+        return picked(self.score_all, users, items, self.n_items)

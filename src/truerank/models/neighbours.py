@@ -11,6 +11,7 @@ from scipy import sparse
 
 from truerank.errors import InvalidDataError
 from truerank.execution import Progress, Threads, available_cores, closed_after
+from truerank.models.precision import Precision, dtype_of
 from truerank.models.similarities import SIMILARITIES, prepared, sizes_of
 from truerank.models.top import extended, keep_largest
 
@@ -29,6 +30,7 @@ def nearest_rows(
     similarity: str,
     shrink: float,
     own: NDArray[np.int64] | None = None,
+    dtype: Precision = "float32",
     label: str = "neighbours",
     workers: int | None = None,
 ) -> sparse.csr_array:
@@ -50,11 +52,12 @@ def nearest_rows(
         similarity: A name of :data:`SIMILARITIES`.
         shrink: Added to the denominator.
         own: For each of ``rows`` the row of ``others`` it is itself, which is left out, or -1.
+        dtype: Of the similarities, which are computed in float64.
         label: What the progress bar says.
         workers: Threads; all cores by default.
 
     Returns:
-        ``len(rows)`` x ``len(others)``, float32, the entries of a row in no particular order.
+        ``len(rows)`` x ``len(others)``, the entries of a row in no particular order.
     """
     if not (np.isfinite(rows.data).all() and np.isfinite(others.data).all()):
         raise InvalidDataError("some weights are not finite numbers; remove or replace them")
@@ -66,14 +69,15 @@ def nearest_rows(
     n, n_others = left.shape[0], right.shape[0]
     itself = np.full(n, -1, np.int64) if own is None else np.asarray(own, np.int64)
     left_parts, column_parts = csr_parts(left), csr_parts(by_column)
-    step = max(1, -(-n // BLOCKS))
+    step, kind = max(1, -(-n // BLOCKS)), dtype_of(dtype)
 
     def block(start: int) -> Csr:
-        return nearest_in_block(
+        counts, items, values = nearest_in_block(
             start, min(start + step, n),
             left_parts, column_parts,
             own_sizes, other_sizes, itself, min(k, n_others), SIMILARITIES[similarity], shrink,
         )  # fmt: skip
+        return counts, items, values.astype(kind, copy=False)
 
     parts: dict[int, Csr] = {}
     executor = Threads(workers or available_cores())
@@ -112,7 +116,7 @@ def nearest_in_block(
     k: int,
     code: int,
     shrink: float,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+) -> Csr:
     """How many neighbours rows start..stop-1 have, which, and how similar they are."""
     indptr, indices, data = rows
     column_indptr, column_indices, column_data = by_column
@@ -121,7 +125,7 @@ def nearest_in_block(
     met, value, size = np.empty(n_others + 1, np.int32), np.empty(n_others), np.empty(n_others)
     counts = np.zeros(stop - start, np.int64)
     items = np.empty((stop - start) * min(k, 64), np.int32)
-    values = np.empty(len(items), np.float32)
+    values = np.empty(len(items))
     filled = 0
     for row in range(start, stop):
         n_met = 0

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from truerank.data.interactions import Interactions
 from truerank.models.given import check_history
 from truerank.models.kept import KeptModel
+from truerank.models.precision import Precision, dtype_of
 
 Indices = NDArray[np.integer[Any]]
 
@@ -19,18 +20,25 @@ Indices = NDArray[np.integer[Any]]
 class Popularity(KeptModel):
     r"""Scores :math:`s_{ui} = |U_i|`, the interactions of the item, the same for every user.
 
-    An interaction counts 1 whatever its weight, zero included. Counts are whole numbers, exact in
-    float32 up to 16.7 million, so there is no ``dtype`` to choose; many items tie, so the tie rule
-    of the ranking matters. Memory: 4 bytes per user and per item.
+    An interaction counts 1 whatever its weight, zero included. Many items tie, so the tie
+    rule of the ranking matters. Memory: one number per user and per item.
+
+    Attributes:
+        dtype: ``"float32"``, in which counts are exact up to 16.7 million, or ``"float64"``.
     """
 
-    user_factors: NDArray[np.float32] = field(init=False, repr=False)
-    item_factors: NDArray[np.float32] = field(init=False, repr=False)
+    dtype: Precision = "float32"
+
+    user_factors: NDArray[Any] = field(init=False, repr=False)
+    item_factors: NDArray[Any] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        dtype_of(self.dtype)
 
     def fit(self, interactions: Interactions) -> Self:
         """Count the interactions of each item."""
-        self.item_factors = interactions.item_counts[:, None].astype(np.float32)
-        self.user_factors = np.ones((interactions.n_users, 1), dtype=np.float32)
+        self.item_factors = interactions.item_counts[:, None].astype(dtype_of(self.dtype))
+        self.user_factors = np.ones((interactions.n_users, 1), dtype=dtype_of(self.dtype))
         self.remember(interactions)
         return self
 
@@ -38,18 +46,18 @@ class Popularity(KeptModel):
     def n_items(self) -> int:
         return len(self.item_factors)
 
-    def score_all(self, users: Indices) -> NDArray[np.float32]:
+    def score_all(self, users: Indices) -> NDArray[Any]:
         """The counts, once per user."""
         return np.tile(self.item_factors[:, 0], (len(users), 1))
 
-    def score_pairs(self, users: Indices, items: Indices) -> NDArray[np.float32]:  # noqa: ARG002
+    def score_pairs(self, users: Indices, items: Indices) -> NDArray[Any]:  # noqa: ARG002
         """The counts of the items."""
         return np.asarray(self.item_factors[np.asarray(items), 0])
 
     def fold_in(self, history: Interactions) -> Popularity:
         """New users get the same scores."""
         check_history(history, self.n_items)
-        other = Popularity()
+        other = Popularity(self.dtype)
         other.item_factors = self.item_factors
-        other.user_factors = np.ones((history.n_users, 1), dtype=np.float32)
+        other.user_factors = np.ones((history.n_users, 1), dtype=dtype_of(self.dtype))
         return other

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from truerank.errors import InvalidArgumentError
 from truerank.models.factor_model import check_counts, check_not_negative
+from truerank.models.precision import dtype_of
 
 Similarity = Literal["cosine", "jaccard", "dice", "pearson"]
 
@@ -43,10 +44,11 @@ def sizes_of(matrix: sparse.csr_array, similarity: str) -> NDArray[np.float64]:
     return sizes
 
 
-def check_neighbourhood(k: int, similarity: object, shrink: float) -> None:
+def check_neighbourhood(k: int, similarity: object, shrink: float, dtype: str) -> None:
     """The parameters that all neighbourhood models share."""
     check_counts(k=k)
     if similarity not in SIMILARITIES:
         names = ", ".join(map(repr, SIMILARITIES))
         raise InvalidArgumentError("similarity", similarity, f"one of {names}")
     check_not_negative(shrink=shrink)
+    dtype_of(dtype)

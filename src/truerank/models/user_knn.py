@@ -12,12 +12,11 @@ from scipy import sparse
 from truerank.data.interactions import Interactions
 from truerank.models.given import check_history
 from truerank.models.kept import KeptModel
+from truerank.models.picking import picked
+from truerank.models.precision import Precision, dtype_of
 from truerank.models.similarities import Similarity, check_neighbourhood
 
 Indices = NDArray[np.integer[Any]]
-
-BLOCK_BYTES = 64 * 2**20
-"""Most that scores of whole rows may take while a few of each are picked."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,20 +37,14 @@ class UserKNNScorer:
     def n_items(self) -> int:
         return int(self.known.shape[1])
 
-    def score_all(self, users: Indices) -> NDArray[np.float32]:
+    def score_all(self, users: Indices) -> NDArray[Any]:
         """Scores of all items, shape ``(len(users), n_items)``."""
-        scores: NDArray[np.float32] = (self.neighbours[users] @ self.known).toarray()
+        scores: NDArray[Any] = (self.neighbours[users] @ self.known).toarray()
         return scores
 
-    def score_pairs(self, users: Indices, items: Indices) -> NDArray[np.float32]:
+    def score_pairs(self, users: Indices, items: Indices) -> NDArray[Any]:
         """Scores of given items, in the shape of ``items``."""
-        users, items = np.asarray(users), np.asarray(items)
-        scores = np.empty(items.shape, np.float32)
-        step = max(1, BLOCK_BYTES // (4 * self.n_items))
-        for first in range(0, len(users), step):
-            some = slice(first, first + step)
-            scores[some] = np.take_along_axis(self.score_all(users[some]), items[some], axis=1)
-        return scores
+        return picked(self.score_all, users, items, self.n_items)
 
 
 @dataclass(slots=True, eq=False)
@@ -63,27 +56,28 @@ class UserKNN(KeptModel):
     with the known ones, but not with a known one of the same id.
 
     Memory: the data twice, at most ``k`` entries per user, and 33 bytes per user and thread. The
-    same bits for any number of threads. Computed in float64 and kept in float32, as
-    :class:`~truerank.models.ItemKNN`.
+    same bits for any number of threads.
 
     Attributes:
         k: Neighbours per user.
         similarity: ``"cosine"``, ``"jaccard"``, ``"dice"`` or ``"pearson"``.
         shrink: Added to the denominator, at least 0: distrust of short histories.
+        dtype: ``"float32"`` or ``"float64"``, of the similarities; they are computed in float64.
     """
 
     k: int = 100
     similarity: Similarity = "cosine"
     shrink: float = 0.0
+    dtype: Precision = "float32"
     neighbours: sparse.csr_array = field(init=False, repr=False)
     known: sparse.csr_array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_neighbourhood(self.k, self.similarity, self.shrink)
+        check_neighbourhood(self.k, self.similarity, self.shrink, self.dtype)
 
     def fit(self, interactions: Interactions, *, workers: int | None = None) -> Self:
         """Find the neighbours of every user, on all cores or ``workers`` threads."""
-        self.known = interactions.matrix()
+        self.known = interactions.matrix(dtype=dtype_of(self.dtype))
         self.neighbours = self._nearest(self.known, np.arange(interactions.n_users), workers)
         self.remember(interactions)
         return self
@@ -92,11 +86,11 @@ class UserKNN(KeptModel):
     def n_items(self) -> int:
         return int(self.known.shape[1])
 
-    def score_all(self, users: Indices) -> NDArray[np.float32]:
+    def score_all(self, users: Indices) -> NDArray[Any]:
         """Scores of all items, shape ``(len(users), n_items)``."""
         return self._scorer().score_all(users)
 
-    def score_pairs(self, users: Indices, items: Indices) -> NDArray[np.float32]:
+    def score_pairs(self, users: Indices, items: Indices) -> NDArray[Any]:
         """Scores of given items, in the shape of ``items``."""
         return self._scorer().score_pairs(users, items)
 
@@ -119,7 +113,7 @@ class UserKNN(KeptModel):
 
         found = nearest_rows(
             users, self.known, k=self.k, similarity=self.similarity, shrink=self.shrink,
-            own=own, label="user-kNN", workers=workers,
+            own=own, dtype=self.dtype, label="user-kNN", workers=workers,
         )  # fmt: skip
         found.sort_indices()
         return found

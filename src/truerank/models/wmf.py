@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,7 @@ from scipy import sparse
 from truerank.data.interactions import Interactions
 from truerank.models.als_model import ALSModel
 from truerank.models.als_problem import Ridge, frequency_scaled, observed
-from truerank.models.als_solvers import Solver
-from truerank.models.factor_model import Factors, check_positive
-from truerank.models.precision import Precision
+from truerank.models.factor_model import check_positive
 
 
 @dataclass(slots=True, eq=False)
@@ -42,30 +40,15 @@ class WMF(ALSModel):
         reg: lambda, positive; of the order of 1 to 1000.
         alpha: Confidence per unit of weight, positive.
         epochs: Times that both sides are solved.
-        solver: ``"cholesky"``, ``"cg"`` or ``"block"``; see :mod:`.als_solvers`.
-        cg_steps: Steps per row and half-step of ``"cg"``.
-        block_size: Dimensions solved together by ``"block"``.
-        init_std: Length of the users' vectors at the start, about.
-        seed: Of the random start.
-        dtype: ``"float32"`` or ``"float64"``.
-        track_objective: Note the objective after each epoch in ``objectives``; costs about as
-            much as one step of ``"cg"`` per epoch.
+
+    By name only: ``solver``, ``cg_steps``, ``block_size``, ``init_std``, ``seed``, ``dtype`` and
+    ``track_objective`` of :class:`~truerank.models.als_model.ALSModel`.
     """
 
     dim: int = 64
     reg: float = 10.0
     alpha: float = 10.0
     epochs: int = 16
-    solver: Solver = "cholesky"
-    cg_steps: int = 3
-    block_size: int = 32
-    init_std: float = 0.1
-    seed: int = 0
-    dtype: Precision = "float32"
-    track_objective: bool = False
-    user_factors: Factors = field(init=False, repr=False)
-    item_factors: Factors = field(init=False, repr=False)
-    objectives: NDArray[np.float64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.check_settings()

@@ -64,8 +64,8 @@ class MF(TrainedMF):
     factors kept are of length 1, so that dot products are the scores. New users: :mod:`.fold_in`.
 
     Memory: both factor matrices three times (Adam), four with judges, and the buffers of
-    :mod:`.steps`: for gowalla, dim 64, batches of 1,024 and 800 negatives 73 MB and 6 MB. The same
-    seed gives the same bits for any number of threads.
+    :mod:`.steps`, in float32: for gowalla, dim 64, batches of 1,024 and 800 negatives 73 MB
+    and 6 MB. The same seed gives the same bits for any number of threads.
 
     Attributes:
         loss: A name of :data:`truerank.losses.LOSSES`, or a torch function of the same shape.

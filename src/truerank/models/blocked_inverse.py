@@ -17,7 +17,7 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models.blas import add_product
 from truerank.models.parallel import Each, on_all_cores
 
-TILE = 256
+TILE = 320
 """Rows of a block: deep enough for a fast product, shallow enough to cost little besides."""
 
 STRIP = 1024
@@ -50,12 +50,12 @@ def invert_in_place(
     and the tile :math:`D`.
 
     Cost: :math:`n^3` operations, as many as ``potrf`` and ``potri`` together, nearly all in
-    products 256 deep, and :math:`512 n^2` more for :math:`T`; every step costs the same, so
+    products 320 deep, and :math:`640 n^2` more for :math:`T`; every step costs the same, so
     progress is even. The tile is inverted in float64. For a symmetric positive definite matrix no
     pivoting is needed, and the error grows with the condition number as that of Cholesky does.
     The result has the same bits for any number of threads.
 
-    Memory: two columns of tiles, 2 x n x 256 numbers.
+    Memory: two columns of tiles, 2 x n x 320 numbers.
 
     Args:
         A: Square, float32 or float64; only its lower triangle is read.

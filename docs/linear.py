@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from truerank.experiments.linear_questions import LEVEL, Answer, answers
+from truerank.experiments.claims import LEVEL, Answer, answers
 from truerank.experiments.linear_recipe import Recipe
 from truerank.experiments.linear_table import Line, LinearTable
 from truerank.models import EDLAE, LRR, Nearby

@@ -9,7 +9,7 @@ import pytest
 import truerank as tr
 from truerank.data.synthetic import generate
 from truerank.errors import InvalidArgumentError
-from truerank.experiments.linear_questions import Answer, answers
+from truerank.experiments.claims import Answer, answers
 from truerank.experiments.linear_recipe import Recipe, filtered, linear_recipe
 from truerank.experiments.linear_table import LinearTable
 from truerank.models.names import MODELS, model_class, parameters_of

@@ -15,6 +15,7 @@ from truerank.data import Interactions, load_dataset
 from truerank.data.filters import active_users, at_least
 from truerank.data.synthetic import generate
 from truerank.errors import InvalidArgumentError
+from truerank.experiments.claims import Question
 from truerank.metrics import Metric, as_metric
 from truerank.split import Split, strong_generalization
 
@@ -43,15 +44,6 @@ class Row:
     learn: dict[str, Any] = field(default_factory=dict)
     published: dict[str, list[float]] = field(default_factory=dict)
     note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A claim of the dissertation as a comparison of two rows."""
-
-    claim: str
-    better: str
-    worse: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truerank.data import Interactions
 from truerank.errors import InvalidArgumentError
@@ -50,9 +51,13 @@ class Line:
     seconds: float
     table: RankTable
 
+    def per_user(self, metric: str) -> NDArray[np.float64]:
+        """The metric of each test user."""
+        return self.table.per_user(metric)[1]
+
     def value(self, metric: str) -> tuple[float, float]:
         """Mean over the test users, and its standard error."""
-        values = self.table.per_user(metric)[1]
+        values = self.per_user(metric)
         return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
 
 

@@ -9,6 +9,7 @@ from truerank.cli.reproduce.accuracy import accuracy
 from truerank.cli.reproduce.cost_curve import cost_curve_command
 from truerank.cli.reproduce.coverage import coverage
 from truerank.cli.reproduce.linear import linear
+from truerank.cli.reproduce.losses import losses
 from truerank.cli.reproduce.published import published_command
 
 app = typer.Typer(no_args_is_help=True, help="Measure what the documentation claims.")
@@ -32,3 +33,9 @@ app.command(
     "published",
     epilog=examples("truerank reproduce published --data gowalla --row ItemKNN --cache rows"),
 )(published_command)
+app.command(
+    epilog=examples(
+        "truerank reproduce losses --data gowalla --row MINE+ --cache trainings",
+        "truerank reproduce losses --curve temperature --cache trainings --out figures",
+    )
+)(losses)

@@ -34,7 +34,7 @@ def linear(
 ) -> None:
     """Fit the linear models and their nearby ones for new users, and judge the claims."""
     from truerank.execution import Progress
-    from truerank.experiments.linear_questions import answers
+    from truerank.experiments.claims import answers
     from truerank.experiments.linear_recipe import linear_recipe
     from truerank.experiments.linear_table import LinearTable
 

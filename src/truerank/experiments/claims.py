@@ -1,17 +1,63 @@
-"""What the finished table says about the dissertation's claims: paired tests, corrected."""
+"""What a finished table says about printed claims: paired tests, corrected for their number."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from truerank.comparison.corrections import adjust
 from truerank.comparison.named_tests import run_test
-from truerank.experiments.linear_recipe import Question, Recipe, Row
-from truerank.experiments.linear_table import Line
 
 LEVEL = 0.05
 """Size of all tests together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A claim as a comparison of two rows of a table."""
+
+    claim: str
+    better: str
+    worse: str
+
+
+class Asked(Protocol):
+    """A recipe: what is asked, on which metrics."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The columns of the table."""
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """What is asked of it."""
+
+
+class Printed(Protocol):
+    """A row: its name, and what was printed of it."""
+
+    @property
+    def name(self) -> str:
+        """As questions call it."""
+
+    @property
+    def published(self) -> Mapping[str, Sequence[float]]:
+        """The printed numbers in the order of the metrics, by data set."""
+
+
+class Judged(Protocol):
+    """A finished row."""
+
+    @property
+    def row(self) -> Printed:
+        """What was asked for."""
+
+    def per_user(self, metric: str) -> NDArray[np.float64]:
+        """The metric of each user; the same users in every row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +70,7 @@ class Answer:
         difference: Mean difference.
         std_error: Its standard error.
         p_adjusted: Of the paired t test, by Holm over all questions and metrics.
-        published: The dissertation's difference, by data set.
+        published: The printed difference, by data set.
     """
 
     question: Question
@@ -44,7 +90,7 @@ class Answer:
         return "confirmed" if self.difference > 0 else "refuted"
 
 
-def answers(recipe: Recipe, lines: Iterable[Line], *, correction: str = "holm") -> list[Answer]:
+def answers(recipe: Asked, lines: Iterable[Judged], *, correction: str = "holm") -> list[Answer]:
     """The recipe's questions about these lines, where both rows are there, by paired t tests."""
     by_name = {line.row.name: line for line in lines}
     asked = [
@@ -57,9 +103,7 @@ def answers(recipe: Recipe, lines: Iterable[Line], *, correction: str = "holm") 
         return []
     outcomes = []
     for question, metric in asked:
-        a, b = (
-            by_name[name].table.per_user(metric)[1] for name in (question.better, question.worse)
-        )
+        a, b = (by_name[name].per_user(metric) for name in (question.better, question.worse))
         outcomes.append(run_test("paired-t", a, b))
     adjusted = adjust([outcome.p_value for outcome in outcomes], correction)
     return [
@@ -79,7 +123,7 @@ def answers(recipe: Recipe, lines: Iterable[Line], *, correction: str = "holm") 
     ]
 
 
-def _published(column: int, better: Row, worse: Row) -> dict[str, float]:
+def _published(column: int, better: Printed, worse: Printed) -> dict[str, float]:
     return {
         data: better.published[data][column] - worse.published[data][column]
         for data in better.published

@@ -1,0 +1,186 @@
+"""``truerank reproduce losses``: the dissertation's table of losses, its claims and its figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truerank.cli.config import Config
+from truerank.cli.options import Force
+from truerank.cli.output import new_file, print_json, print_table, ready, remark
+from truerank.cli.reproduce.options import AsJson
+from truerank.cli.reproduce.pairs import report_file, write_report
+
+if TYPE_CHECKING:
+    from truerank.experiments.claims import Answer
+    from truerank.experiments.loss_recipe import LossRecipe
+    from truerank.experiments.loss_table import LossLine, LossTable, Trial
+
+
+def losses(
+    data: Annotated[str, typer.Option(help="gowalla or yelp2018.")] = "gowalla",
+    row: Annotated[
+        list[str] | None, typer.Option("--row", help="A row such as MINE+; may be repeated.")
+    ] = None,
+    curve: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--curve",
+            help="A figure instead of the table: negatives, positives, weight or temperature; "
+            "may be repeated.",
+        ),
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder that keeps finished trainings.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for losses.json and figures.")] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+    config: Config = None,  # noqa: ARG001  # read by the parser
+) -> None:
+    """Train MF with every loss, each tuned on validation users, and judge the claims.
+
+    Every setting that was tried is in the recipe and is tried again: hours on two cores, unless
+    the cache has it.
+    """
+    from truerank.experiments.loss_recipe import loss_recipe
+    from truerank.experiments.loss_table import LossTable
+
+    recipe = loss_recipe()
+    chosen = [recipe.row(name) for name in row] if row else recipe.rows
+    if curve:
+        for name in curve:
+            recipe.curve(name)  # a mistake is seen before the work starts
+            if out is not None:
+                new_file(out / f"{name}.png", force=force)
+        _draw(recipe, curve, cache, out, as_json=as_json)
+        return
+    path = report_file(out, "losses.json", force=force)
+    table = LossTable(data, cache=cache)
+    report, lines, found = _table(table, [one.name for one in chosen])
+    write_report(path, report)
+    if as_json:
+        print_json(report)
+        return
+    _print(recipe, data, lines, found)
+
+
+def _table(
+    table: LossTable, names: list[str]
+) -> tuple[dict[str, Any], list[LossLine], list[Answer]]:
+    from truerank.execution import Progress
+    from truerank.experiments.claims import answers
+
+    recipe = table.recipe
+    rows = [recipe.row(name) for name in names]
+    with Progress("trainings", total=sum(table.trainings(row) for row in rows)) as bar:
+        lines = [table.line(row, bar.advance) for row in rows]
+    found = answers(recipe, lines)
+    report = {
+        "data": table.data,
+        "rows": [
+            {
+                "name": line.row.name,
+                "setting": line.chosen[0].setting,
+                "values": {metric: line.values(metric) for metric in recipe.metrics},
+                "published": line.row.published.get(table.data),
+                "tried": [_plain(trial) for trial in line.tried],
+            }
+            for line in lines
+        ],
+        "answers": [
+            {
+                "claim": answer.question.claim,
+                "metric": answer.metric,
+                "difference": answer.difference,
+                "std_error": answer.std_error,
+                "p_adjusted": answer.p_adjusted,
+                "words": answer.words,
+            }
+            for answer in found
+        ],
+    }
+    return report, lines, found
+
+
+def _print(recipe: LossRecipe, data: str, lines: list[LossLine], found: list[Answer]) -> None:
+    from truerank.experiments.loss_table import reached
+
+    print_table(
+        ("loss", *(f"{metric} ({who})" for metric in recipe.metrics for who in ("here", "printed")),
+         "reached", "settings tried"),
+        [
+            (
+                line.row.name,
+                *_columns(recipe, data, line),
+                "yes" if reached(line, data, recipe) else "no",
+                f"{len(line.tried)}",
+            )
+            for line in lines
+        ],
+    )  # fmt: skip
+    print_table(
+        ("claim", "metric", "found", "difference", "p (Holm)"),
+        [
+            (a.question.claim, a.metric, a.words, f"{a.difference:+.4f} ± {a.std_error:.4f}",
+             f"{a.p_adjusted:.2g}")
+            for a in found
+        ],
+        left=3,
+    )  # fmt: skip
+    remark(
+        f"{data}; mean of {len(recipe.seeds)} seeds, settings chosen by {recipe.select_by} on "
+        f"validation users; reached: at least {1 - recipe.within:.0%} of the printed numbers."
+    )
+
+
+def _columns(recipe: LossRecipe, data: str, line: LossLine) -> list[str]:
+    printed = line.row.published.get(data, [float("nan")] * len(recipe.metrics))
+    columns = []
+    for metric, there in zip(recipe.metrics, printed, strict=True):
+        values = line.values(metric)
+        spread = (max(values) - min(values)) / 2
+        columns += [f"{sum(values) / len(values):.4f} ± {spread:.4f}", f"{there:.4f}"]
+    return columns
+
+
+def _draw(
+    recipe: LossRecipe, names: list[str], cache: Path | None, out: Path | None, *, as_json: bool
+) -> None:
+    from truerank.execution import Progress
+    from truerank.experiments.loss_table import LossTable
+    from truerank.report.figures import save_figure
+    from truerank.report.figures_losses import parameter_figure
+
+    report = {}
+    for name in names:
+        curve = recipe.curve(name)
+        table = LossTable(curve.data, cache=cache)
+        with Progress(f"curve of {name}", total=sum(map(len, curve.values.values()))) as bar:
+            found = table.curve(curve, bar.advance)
+        points = {
+            loss: [(trial.setting[curve.parameter], trial.validation) for trial in trials]
+            for loss, trials in found.items()
+        }
+        report[name] = {loss: [_plain(t) for t in trials] for loss, trials in found.items()}
+        if out is not None:
+            figure = parameter_figure(
+                points, parameter=curve.parameter, metric=f"{recipe.select_by}, validation users",
+                title=curve.data,
+            )  # fmt: skip
+            remark(f"figure: {save_figure(figure, ready(out / f'{name}.png'))}")
+        if not as_json:
+            print_table(
+                ("loss", curve.parameter, f"validation {recipe.select_by}"),
+                [(loss, f"{x:g}", f"{y:.5f}") for loss, line in points.items() for x, y in line],
+            )
+    if as_json:
+        print_json(report)
+
+
+def _plain(trial: Trial) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(trial)

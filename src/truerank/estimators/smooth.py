@@ -48,6 +48,11 @@ Float = NDArray[np.float64]
 TYPICAL_LOG_STRENGTHS = (5.0, 1.5, -4.0)
 """log lambda at the top, middle and tail that exact ranks of 34 real model/data pairs show."""
 
+NEAR = 1.0
+"""What a Newton step may still gain, in log-likelihood, when the strengths are set free. Far from
+the optimum the curvature of b is that of the way there: the strengths would follow it down to
+nothing, and b would be lost."""
+
 _SMALL = 1e-300
 
 
@@ -118,7 +123,7 @@ def fit_smooth(
     m = counts[seen]
     A = A[seen] / np.maximum(A[seen].max(axis=1, keepdims=True), _SMALL)
     mode = np.exp(np.array(TYPICAL_LOG_STRENGTHS))
-    free = strengths is None
+    free, near = strengths is None, False
     lam = mode.copy() if strengths is None else strengths
     b = np.zeros(basis.Q.shape[1])
     pi = basis.density(b)
@@ -140,12 +145,12 @@ def fit_smooth(
                 break
             length /= 2.0
         b = trial
-        moved = 0.0
-        if free:
+        gain, moved = float(gradient @ direction), 0.0
+        if free and (near := near or gain < NEAR):
             new = _stronger_or_weaker(basis, lam, mode, V, b)
             moved = float(np.abs(np.log(new / lam)).max())
             lam = new
-        if gradient @ direction < (1e-2 if free else 1e-6) and moved < 0.05:
+        if gain < (1e-2 if free else 1e-6) and moved < 0.05:
             break
     S = np.tensordot(lam, basis.penalties, 1) + basis.ridge
     scores = (A @ (pi[:, None] * basis.Q)) / p[:, None] - pi @ basis.Q

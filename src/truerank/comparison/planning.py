@@ -19,8 +19,8 @@ models meet the same rivals: for three pairs of models on ml-1m the factor in pl
 to 1.2 at n = 100, 1.2 to 2.3 at n = 1,000 and .8 to 1.9 for ``Adaptive()``.
 
 How errors are predicted is in :mod:`.planning_errors`, what is assumed about ranks in
-:mod:`.planning_laws`, costs in :mod:`.planning_costs`; docs/planning.md holds predictions against
-what was then observed.
+:mod:`.planning_laws` and :mod:`.planning_pilots`, costs in :mod:`.planning_costs`;
+docs/planning.md holds predictions against what was then observed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ import numpy as np
 
 from truerank.comparison.planning_costs import Rates, rates_of, scored_pairs
 from truerank.comparison.planning_errors import TRIALS, PredictedError, predict
-from truerank.comparison.planning_laws import SHAPES, RankLaw, pilot_laws, typical_laws
+from truerank.comparison.planning_laws import SHAPES, RankLaw, typical_laws
+from truerank.comparison.planning_pilots import pilot_laws, pilot_value
 from truerank.comparison.planning_result import Plan, PlanOption
 from truerank.comparison.planning_wish import Wish
 from truerank.errors import InvalidArgumentError
@@ -77,8 +78,8 @@ def plan(
         n_users: Users there are, each with one held-out item.
         metric: The metric that matters.
         expected: Its value, roughly. Give this or ``pilot``.
-        pilot: A table of some users, ranked by any design; better than a guess. A thousand
-            users with ``Adaptive()`` are a good one.
+        pilot: A table of some users, ranked by any design; better than a guess. Best are
+            2,000 users ranked in full, ``Users(2000)``.
         rel_error: Wanted root mean squared error, as a part of the value. One of these three.
         abs_error: The same, absolute.
         detect: Difference of two models to be found.
@@ -106,7 +107,7 @@ def plan(
     chosen = as_metric(metric)
     _check_sizes(n_items, n_users, trials, chosen)
     wish = Wish.of(rel_error, abs_error, detect, correlation=correlation, power=power, level=level)
-    laws, source = _laws(n_items, chosen, expected, pilot, seed)
+    laws, value, source = _laws(n_items, chosen, expected, pilot, seed)
     rates = rates_of(pairs_per_second, n_items)
     ways = _default_designs(n_items) if designs is None else [Full(), *designs]
     ways = list(dict.fromkeys(ways))
@@ -117,7 +118,6 @@ def plan(
                 way, laws, chosen, n_users=n_users, trials=trials, seed=seed, step=bar.advance
             )
             predictions.append(found)
-    value = laws[0].moments(chosen)[0]
     target = wish.target(value)
     options = [
         _option(found, m, wish, value, n_items=n_items, n_users=n_users, rates=rates)
@@ -156,7 +156,7 @@ def _check_sizes(n_items: int, n_users: int, trials: int, metric: Metric) -> Non
 
 def _laws(
     n_items: int, metric: Metric, expected: float | None, pilot: RankTable | None, seed: int
-) -> tuple[list[RankLaw], str]:
+) -> tuple[list[RankLaw], float, str]:
     if (expected is None) == (pilot is None):
         raise InvalidArgumentError(
             "expected", expected, "given, or a pilot in its place, and not both",
@@ -164,10 +164,10 @@ def _laws(
         )  # fmt: skip
     if pilot is not None:
         found = pilot_laws(pilot, n_items, metric, seed=seed)
-        return found, f"ranks as in a pilot of {pilot.n_users:,} users"
+        return found, pilot_value(pilot, metric), f"ranks as in a pilot of {pilot.n_users:,} users"
     guess = float(expected or 0.0)
     laws = typical_laws(n_items, metric, guess)
-    return laws, f"{len(SHAPES)} typical laws with {metric} = {guess:g}"
+    return laws, guess, f"{len(SHAPES)} typical laws with {metric} = {guess:g}"
 
 
 def _default_designs(n_items: int) -> list[InnerDesign]:

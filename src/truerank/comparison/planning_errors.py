@@ -4,9 +4,11 @@ No formula of variance knows how far off an estimate is where the samples are bl
 is simulated: users are drawn, their samples are drawn, ``auto`` estimates, and the error
 :math:`e = \hat T - T_m` about the metric of these users is recorded. Two numbers of users, because
 neither the variance nor the bias of a smoothed estimate follows a simple rule in between: the mean
-square of :math:`e` is interpolated on a log-log line, falls as :math:`1/m` below the smaller one,
-and beyond the larger one as a bias that stays and a variance that falls. That bias is the mean of
-:math:`e`, its noise included: what so few trials cannot exclude is counted.
+square of :math:`e` over laws and trials is interpolated on a log-log line, falls as :math:`1/m`
+below the smaller one, and beyond the larger one as a bias that stays and a variance that falls.
+The squared bias of a law is estimated without that of the noise of its :math:`t` trials,
+
+.. math::  \bar e^2 - s^2 / t, \qquad \text{averaged over laws, at least 0.}
 
 For :math:`m` of :math:`M` users the sampling of users is added,
 
@@ -23,15 +25,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truerank.comparison.planning_laws import RankLaw
-from truerank.estimators.cells import cells_of
-from truerank.estimators.problem import Problem
+from truerank.comparison.planning_trials import TRIAL_COLUMNS, auto_values
 from truerank.estimators.simulate import simulate
-from truerank.estimators.smooth import Smooth
 from truerank.metrics import Metric
 from truerank.ranking import Adaptive, Full, RankTable, Sampled
 from truerank.ranking.designs import InnerDesign, Levels
@@ -39,11 +40,14 @@ from truerank.rng import Stream, stream
 
 Float = NDArray[np.float64]
 
-TRIAL_USERS = (2_000, 16_000)
+TRIAL_USERS = (2_000, 20_000)
 """Numbers of users of the trials; both at most those there are."""
 
-TRIALS = 12
+TRIALS = 32
 """Trials per number of users, divided among the laws."""
+
+SCHEDULE_TRIALS = 4
+"""Trials that share one adaptive schedule: making it takes as long as a trial or two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +58,7 @@ class PredictedError:
         design: How each user is ranked.
         users: Numbers of users that were tried, ascending.
         mean_square: E[e^2] at each, about the metric of these users.
-        bias_square: Part of it that is bias.
+        bias_square: Part of it that is bias, which users beyond the last number leave as it is.
         correlation: Of e and the users' own metric, at most 0.
         user_spread: Standard deviation of the metric over users.
         per_row: Items scored per user.
@@ -73,7 +77,8 @@ class PredictedError:
         if not self.users:  # ranked in full: no error about these users
             return 0.0, 0.0
         total = _between(m, self.users, self.mean_square)
-        bias = min(total, _between(m, self.users, self.bias_square))
+        bias = float(np.interp(np.log(m), np.log(self.users), self.bias_square))
+        bias = min(total, bias)
         if m > self.users[-1]:
             total = bias + (total - bias) * self.users[-1] / m
         elif m < self.users[0]:
@@ -111,7 +116,7 @@ def predict(
         laws: What is assumed about the ranks.
         metric: The metric.
         n_users: Users there are: no trial has more.
-        trials: Trials per number of users.
+        trials: Trials per number of users, divided among the laws; at least two of each.
         seed: Of users and samples; the users are the same for every design.
         step: Called after each trial.
     """
@@ -123,81 +128,71 @@ def predict(
         )
     users = tuple(sorted({min(m, n_users) for m in TRIAL_USERS}))
     repeats = max(2, -(-trials // len(laws)))
-    drawn: list[_Trial] = []
-    for which, law in enumerate(laws):
-        levels = None
-        for m in reversed(users):  # the larger table shows best what the schedule will be
-            for repeat in range(repeats):
-                own = stream(seed, Stream.PILOT, which, m, repeat)
-                exact = law.draw(m, own)
-                draw = int(own.integers(2**32))
-                table = simulate(exact, design, seed=draw, levels=levels)
-                levels = Levels.from_dict(table.header.design["levels"])
-                truth = float(_values(metric, exact).mean()) / moments[which][0]
-                drawn.append(_Trial(which, m, table, truth))
-    estimates = _estimates([trial.table for trial in drawn], metric, step)
-    errors = np.array(estimates) / np.array([moments[t.law][0] for t in drawn])
-    errors -= [t.truth for t in drawn]
-    return _summary(design, drawn, errors, users, spread)
+    found = _tried(design, laws, metric, users, repeats, seed, step)
+    return PredictedError(
+        design=design,
+        users=users,
+        mean_square=tuple(float((t.error**2).mean()) for t in found),
+        bias_square=tuple(t.bias_square() for t in found),
+        correlation=float(np.clip(np.mean([t.correlation() for t in found]), -1.0, 0.0)),
+        user_spread=spread,
+        per_row=found[-1].per_row,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    law: int
-    m: int
-    table: RankTable
-    truth: float
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trials:
+    """Trials with one number of users, relative to the value: shape (laws, trials of each)."""
+
+    error: Float
+    truth: Float
+    per_row: float
+
+    def bias_square(self) -> float:
+        """Mean over laws of the squared bias; see the module."""
+        noise = self.error.var(axis=1, ddof=1) / self.error.shape[1]
+        return max(0.0, float((self.error.mean(axis=1) ** 2 - noise).mean()))
+
+    def correlation(self) -> float:
+        """Of the error and of the users' own metric, within laws, whose own mean is 1."""
+        repeats = self.error.shape[1]
+        within = self.error - self.error.mean(axis=1, keepdims=True)
+        chance = self.truth - 1.0
+        scale = float(np.sqrt((within**2).mean() * (chance**2).mean() * (repeats - 1) / repeats))
+        return float((within * chance).mean()) / scale if scale > 0 else 0.0
+
+
+def _tried(
+    design: Sampled | Adaptive,
+    laws: list[RankLaw],
+    metric: Metric,
+    users: tuple[int, ...],
+    repeats: int,
+    seed: int,
+    step: Callable[[], None],
+) -> list[_Trials]:
+    """Draw users and samples of every law, and estimate: one result per number of users."""
+    tables, truths = [], []
+    for m, (which, law) in product(users, enumerate(laws)):
+        for repeat in range(repeats):
+            if repeat % SCHEDULE_TRIALS == 0:
+                levels = None
+            own = stream(seed, Stream.PILOT, which, m, repeat)
+            exact = law.draw(m, own)
+            table = simulate(exact, design, seed=int(own.integers(2**32)), levels=levels)
+            levels = Levels.from_dict(table.header.design["levels"])
+            tables.append(table)
+            truths.append(float(_values(metric, exact).mean()))
+    shape = (len(users), len(laws), repeats)
+    means = np.array([law.moments(metric)[0] for law in laws])[:, None]
+    truth = np.reshape(truths, shape) / means
+    found = auto_values(tables, metric, columns=TRIAL_COLUMNS, step=step).reshape(shape) / means
+    scored = np.reshape([table.n_scored.mean() for table in tables], shape)
+    return [
+        _Trials(error=found[j] - truth[j], truth=truth[j], per_row=float(scored[j].mean()))
+        for j in range(len(users))
+    ]
 
 
 def _values(metric: Metric, table: RankTable) -> Float:
     return metric.row_values(table.rank, table.n_items if metric.name == "auc" else None)
-
-
-def _estimates(tables: list[RankTable], metric: Metric, step: Callable[[], None]) -> list[float]:
-    """``auto`` on each table; the likelihood, which is most of the work, is made once for all."""
-    columns = [np.concatenate([getattr(t, name) for t in tables]) for name in _CELL_COLUMNS]
-    replacement = tables[0].header.replacement
-    cells, cell = cells_of(*columns, replacement=replacement)
-    problem = Problem.of(cells, n_rows=1.0)
-    found, start = [], 0
-    for table in tables:
-        own = cell[start : start + len(table)]
-        start += len(table)
-        shares = np.bincount(own, minlength=len(cells)) / len(table)
-        seen = shares > 0
-        few = Problem(cells, problem.grid, problem.A[seen], float(len(table)))
-        found.append(float(Smooth().values(few, [metric], shares[seen])[0]))
-        step()
-    return found
-
-
-_CELL_COLUMNS = ("rank", "n_sampled", "n_items", "weight")
-
-
-def _summary(
-    design: Sampled | Adaptive,
-    drawn: list[_Trial],
-    errors: Float,
-    users: tuple[int, ...],
-    spread: float,
-) -> PredictedError:
-    size, law = np.array([t.m for t in drawn]), np.array([t.law for t in drawn])
-    truth = np.array([t.truth for t in drawn]) - 1.0
-    mean_square, bias_square, correlation = [], [], []
-    for m in users:
-        here = size == m
-        means = np.array([errors[here & (law == j)].mean() for j in np.unique(law)])
-        mean_square.append(float((errors[here] ** 2).mean()))
-        bias_square.append(float((means**2).mean()))
-        within = errors[here] - means[law[here]]
-        scale = float(np.sqrt((within**2).mean() * (truth[here] ** 2).mean()))
-        correlation.append(float((within * truth[here]).mean()) / scale if scale > 0 else 0.0)
-    return PredictedError(
-        design=design,
-        users=users,
-        mean_square=tuple(mean_square),
-        bias_square=tuple(bias_square),
-        correlation=float(np.clip(np.mean(correlation), -1.0, 0.0)),
-        user_spread=spread,
-        per_row=float(np.mean([t.table.n_scored.mean() for t in drawn if t.m == users[-1]])),
-    )

@@ -1,7 +1,6 @@
 r"""What is assumed about the ranks before anything is ranked.
 
-**With a pilot**: the distribution of ranks that :func:`truerank.rank_distribution` finds in it, and
-in a few resamples of its users: a pilot is a sample, and what it may have missed counts as well.
+**With a pilot**: see :mod:`.planning_pilots`.
 
 **Without**: laws of the kind that real models show, raised to the expected level. The share of
 held-out items within rank :math:`R` is
@@ -19,17 +18,15 @@ them at the very top (Recall@1 by a quarter or so), so a pilot is better.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.estimators import rank_distribution
+from truerank.errors import InvalidArgumentError
 from truerank.estimators.grid import RankGrid
 from truerank.metrics import Metric
 from truerank.ranking import RankTable
-from truerank.rng import Stream, stream
 
 Float = NDArray[np.float64]
 
@@ -56,41 +53,6 @@ class RankLaw:
         within = np.floor(generator.random(n_users) * self.grid.widths[bins])
         ranks = self.grid.edges[bins] + within.astype(np.int64)
         return RankTable.from_arrays(ranks, self.grid.n_items, self.grid.n_items)
-
-
-PILOT_RESAMPLES = 3
-"""Resamples of a pilot's users, each a law beside the pilot's own."""
-
-
-def pilot_laws(pilot: RankTable, n_items: int, metric: Metric, *, seed: int = 0) -> list[RankLaw]:
-    """The laws that a pilot shows, its own first, or a sentence about why it cannot tell."""
-    if len(pilot) > pilot.n_users:
-        raise InvalidDataError(
-            "the pilot has users with several held-out items; planning takes one a user: keep "
-            "one row of each, and count the pairs for as many as there will be"
-        )
-    largest = int(pilot.n_items.max())
-    if not 0.8 * n_items <= largest <= n_items:
-        raise InvalidArgumentError(
-            "n_items", n_items, f"that of the pilot, which has {largest:,} candidates",
-            "plan for the catalogue that the pilot was ranked in",
-        )  # fmt: skip
-    laws = [_estimated(pilot)]
-    for b in range(1, PILOT_RESAMPLES + 1):
-        rows = stream(seed, Stream.BOOTSTRAP, b).integers(0, len(pilot), len(pilot))
-        laws.append(_estimated(replace(pilot[rows], user=np.arange(len(rows)))))
-    if not laws[0].moments(metric)[0] > 0:
-        raise InvalidDataError(
-            f"the pilot's {metric} is 0, so it says nothing about its error; take a larger pilot, "
-            "a larger K, or give expected= instead"
-        )
-    return [law for law in laws if law.moments(metric)[0] > 0]
-
-
-def _estimated(table: RankTable) -> RankLaw:
-    edges, mass = rank_distribution(table)
-    mass = np.maximum(mass, 0.0)
-    return RankLaw(RankGrid(edges), mass / mass.sum())
 
 
 def typical_laws(n_items: int, metric: Metric, expected: float) -> list[RankLaw]:

@@ -1,0 +1,211 @@
+"""The dissertation's table of losses, its claims and its figures; writes docs/losses.md.
+
+    python docs/losses.py --cache /tmp/losses --figures docs/figures
+
+Trainings that are finished are kept in the cache, so that a broken run goes on where it stopped:
+all of it takes hours on two cores. ``--data`` and ``--curve`` make a part of the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from truerank.comparison.corrections import adjust
+from truerank.comparison.named_tests import run_test
+from truerank.experiments.claims import LEVEL, answers
+from truerank.experiments.loss_recipe import LossCurve, LossRecipe, loss_recipe
+from truerank.experiments.loss_table import LossLine, LossTable, Trial, reached
+from truerank.report.figures import save_figure
+from truerank.report.figures_losses import parameter_figure
+
+PAGE = Path(__file__).with_suffix(".md")
+
+
+def main() -> None:
+    """Train what is not cached, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", action="append", help="data sets; all of the recipe if not given")
+    parser.add_argument("--curve", action="append", help="figures; all of the recipe if not given")
+    parser.add_argument("--cache", type=Path, help="folder for finished trainings")
+    parser.add_argument("--figures", type=Path, default=PAGE.parent / "figures")
+    given = parser.parse_args()
+    recipe = loss_recipe()
+    parts = []
+    for data in given.data or list(dict.fromkeys(d for row in recipe.rows for d in row.tried)):
+        table = LossTable(data, cache=given.cache)
+        lines = []
+        for row in recipe.rows:
+            if data in row.tried:
+                lines.append(table.line(row))
+                sys.stderr.write(f"{data}, {row.name}: {words(lines[-1].chosen[0])}\n")
+        parts.append(section(recipe, data, lines))
+    curves = [recipe.curve(name) for name in given.curve or [c.name for c in recipe.curves]]
+    drawn = [draw(recipe, curve, given.cache, given.figures) for curve in curves]
+    text = _TEXT.format(
+        seeds=len(recipe.seeds),
+        select=recipe.select_by,
+        within=f"{recipe.within:.0%}",
+        common=", ".join(f"{name} {value}" for name, value in recipe.common.items()),
+        sections="\n".join(parts),
+        curves="\n".join(drawn),
+    )
+    PAGE.write_text(text, encoding="utf-8")
+
+
+def section(recipe: LossRecipe, data: str, lines: Sequence[LossLine]) -> str:
+    """Everything about one data set."""
+    return _SECTION.format(
+        data=data,
+        results=results(recipe, data, lines),
+        claims=claims(recipe, data, lines),
+        order=order(recipe, lines),
+        n_tried=sum(len(line.tried) for line in lines),
+        tried=tried(lines),
+    )
+
+
+def results(recipe: LossRecipe, data: str, lines: Sequence[LossLine]) -> str:
+    """Ours beside the printed numbers."""
+    heads = ["loss"]
+    for metric in recipe.metrics:
+        heads += [metric, "printed"]
+    rows = []
+    for line in lines:
+        shown = [line.row.name]
+        for metric, printed in zip(recipe.metrics, line.row.published[data], strict=True):
+            shown += [mean_and_spread(line.values(metric)), f"{printed:.4f}"]
+        yes = "yes" if reached(line, data, recipe) else "**no**"
+        rows.append([*shown, yes, words(line.chosen[0]), epochs(line)])
+    return _table([*heads, "reached", "chosen", "epochs"], rows)
+
+
+def claims(recipe: LossRecipe, data: str, lines: Sequence[LossLine]) -> str:
+    """The dissertation's claims by paired tests."""
+    rows = [
+        [
+            answer.question.claim,
+            answer.metric,
+            f"{answer.difference:+.4f} ± {answer.std_error:.4f}",
+            f"{answer.p_adjusted:.2g}",
+            answer.words,
+            f"{answer.published[data]:+.4f}",
+        ]
+        for answer in answers(recipe, lines)
+    ]
+    return _table(["claim", "metric", "difference", "p (Holm)", "found", "printed"], rows)
+
+
+def order(recipe: LossRecipe, lines: Sequence[LossLine]) -> str:
+    """All losses from the best on, and which of them can be told from it."""
+    metric = recipe.select_by
+    ranked = sorted(lines, key=lambda line: -float(line.per_user(metric).mean()))
+    best, *others = ranked
+    tests = [run_test("paired-t", best.per_user(metric), line.per_user(metric)) for line in others]
+    adjusted = adjust([test.p_value for test in tests], "holm")
+    rows = [[best.row.name, mean_and_spread(best.values(metric)), "", "", ""]]
+    for line, test, p in zip(others, tests, adjusted, strict=True):
+        behind = f"{-test.difference:+.4f} ± {test.std_error:.4f}"
+        said = "no" if p >= LEVEL else "yes"
+        rows.append([line.row.name, mean_and_spread(line.values(metric)), behind, f"{p:.2g}", said])
+    return _table(["loss", metric, "to the best", "p (Holm)", "worse for sure"], rows)
+
+
+def tried(lines: Sequence[LossLine]) -> str:
+    """Every setting with its value on the validation users."""
+    rows = []
+    for line in lines:
+        for trial in line.tried:
+            bold = "**" if trial.setting == line.chosen[0].setting else ""
+            value = f"{bold}{trial.validation:.4f}{bold}"
+            when = f"{trial.best_epoch} of {trial.epochs}"
+            rows.append([line.row.name, words(trial), value, when, f"{trial.seconds:,.0f} s"])
+    return _table(["loss", "setting", "validation", "best epoch", "time"], rows)
+
+
+def draw(recipe: LossRecipe, curve: LossCurve, cache: Path | None, folder: Path) -> str:
+    """A figure, and the line of the page that shows it."""
+    found = LossTable(curve.data, cache=cache).curve(curve)
+    points = {
+        name: [(trial.setting[curve.parameter], trial.validation) for trial in trials]
+        for name, trials in found.items()
+    }
+    figure = parameter_figure(
+        points, parameter=curve.parameter, metric=f"{recipe.select_by}, validation users",
+        title=curve.data,
+    )  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"losses-{curve.name}.svg"
+    file.unlink(missing_ok=True)
+    save_figure(figure, file)
+    return f"![{curve.name}](figures/{file.name})"
+
+
+def words(trial: Trial) -> str:
+    """A setting in words."""
+    return ", ".join(f"{name} {value:g}" for name, value in trial.setting.items())
+
+
+def epochs(line: LossLine) -> str:
+    """Of the kept models, by seed."""
+    return ", ".join(str(trial.best_epoch) for trial in line.chosen)
+
+
+def mean_and_spread(values: tuple[float, ...]) -> str:
+    """Mean over seeds, and half of their range."""
+    return f"{np.mean(values):.4f} ± {(max(values) - min(values)) / 2:.4f}"
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+_TEXT = """\
+# Losses on matrix factorisation: the dissertation's table
+
+Written by `docs/losses.py` from `experiments/recipes/loss_table.toml`: do not edit. `truerank
+reproduce losses` prints the same tables.
+
+Splits of NGCF, every item ranked, training items excluded; Recall@20 divides by |T_u|, NDCG@20 by
+the ideal of min(20, |T_u|). A tenth of the users have a fifth of their *training* items held out:
+they choose settings and epochs, by {select}. The chosen setting is trained with {seeds} seeds, and
+only these models see the test users. Common to all: {common}. Values are means over seeds ± half
+of their range; *reached* is at least the printed number less {within}, in both metrics.
+
+{sections}
+## Hyper-parameters, one at a time
+
+Around the chosen setting, on the validation users.
+
+{curves}
+"""
+
+_SECTION = """\
+## {data}
+
+{results}
+
+**The claims.** The first loss minus the second on the same users, mean over seeds; paired t tests,
+Holm over all of them.
+
+{claims}
+
+**Which loss is best, each tuned on the same users?**
+
+{order}
+
+<details><summary>All {n_tried} settings that were tried</summary>
+
+{tried}
+
+</details>
+"""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""``truerank reproduce losses`` on a small recipe and small data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import truerank as tr
+from truerank.experiments.claims import Question
+from truerank.experiments.loss_recipe import LossCurve, LossRecipe, LossRow
+
+from .conftest import Run
+
+SMALL = LossRecipe(
+    metrics=("recall@20", "ndcg@20"),
+    select_by="ndcg@20",
+    seeds=(0, 1),
+    within=0.03,
+    common={"dim": 4, "n_negatives": 8, "batch_size": 128, "epochs": 2, "rate": 0.02},
+    rows=(
+        LossRow(name="BPR", loss="bpr", tried={"gowalla": [{"l2": 0.0}, {"l2": 1e-4}]},
+                published={"gowalla": [0.0, 0.0]}),
+        LossRow(name="MINE", loss="mine", fixed={"similarity": "cosine"},
+                tried={"gowalla": [{"temperature": 0.2}]}, published={"gowalla": [1.0, 1.0]}),
+    ),
+    questions=(Question(claim="MINE is ahead of BPR", better="MINE", worse="BPR"),),
+    curves=(LossCurve(name="temperature", parameter="temperature", data="gowalla",
+                      values={"MINE": [0.1, 0.2]}),),
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    split = tr.split.ratio(tr.load_dataset("demo", n_users=200, n_items=100), 0.2)
+    monkeypatch.setattr("truerank.experiments.loss_table.published", lambda _: split)
+    for module in ("loss_table", "loss_recipe"):
+        monkeypatch.setattr(f"truerank.experiments.{module}.loss_recipe", lambda: SMALL)
+
+
+def test_the_table_its_claims_and_the_report(run: Run, tmp_path: Path) -> None:
+    done = run("reproduce", "losses", "--cache", "kept", "--out", "out")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    bpr, mine = (next(line for line in lines if line.startswith(name)) for name in ("BPR", "MINE "))
+    assert " yes " in f"{bpr} "
+    assert bpr.rstrip().endswith("2")  # settings tried
+    assert " no " in f"{mine} "
+    assert "MINE is ahead of BPR" in done.out
+    assert len(list((tmp_path / "kept").glob("*.json"))) == 2 + 1 + 1 + 1
+    again = run("reproduce", "losses", "--cache", "kept", "--json")
+    first, second = again.json["rows"]
+    assert (first["name"], len(first["tried"]), second["published"]) == ("BPR", 2, [1.0, 1.0])
+    assert {answer["metric"] for answer in again.json["answers"]} == {"recall@20", "ndcg@20"}
+    assert "--force" in run("reproduce", "losses", "--cache", "kept", "--out", "out").sentence
+
+
+def test_a_row_alone_has_no_claims(run: Run) -> None:
+    done = run("reproduce", "losses", "--row", "MINE", "--json")
+    assert [row["name"] for row in done.json["rows"]] == ["MINE"]
+    assert done.json["answers"] == []
+
+
+def test_a_curve_is_a_figure(run: Run, tmp_path: Path) -> None:
+    done = run("reproduce", "losses", "--curve", "temperature", "--cache", "kept", "--out", "out")
+    assert done.code == 0, done.err
+    assert (tmp_path / "out" / "temperature.png").read_bytes().startswith(b"\x89PNG")
+    assert [line.split()[1] for line in done.out.splitlines()[2:4]] == ["0.1", "0.2"]
+    found = run("reproduce", "losses", "--curve", "temperature", "--cache", "kept", "--json").json
+    assert [one["setting"]["temperature"] for one in found["temperature"]["MINE"]] == [0.1, 0.2]
+
+
+def test_mistakes(run: Run, tmp_path: Path) -> None:
+    assert "one of BPR, MINE" in run("reproduce", "losses", "--row", "mine").sentence
+    assert "one of temperature" in run("reproduce", "losses", "--curve", "weights").sentence
+    assert "one of gowalla for BPR" in run("reproduce", "losses", "--data", "yelp2018").sentence
+    assert list(tmp_path.glob("*.json")) == []

@@ -184,12 +184,21 @@ class Steps:
 
         beside = beside or []
         if o.rule is not None:
-            self.each(run, [*beside, *(partial(whole, o.rule, at) for at in tiles)])
+            self.each(run, [*beside, *self._shared_out(partial(whole, o.rule), tiles)])
             return float(losses.sum())
         self.each(run, [*beside, *(partial(begin, at) for at in tiles)])
         loss = self._by_autograd(batch, shared, level, tau, float(scale))
         self.each(run, [partial(end, at) for at in tiles])
         return loss
+
+    def _shared_out(self, work: Callable[[slice], object], tiles: list[slice]) -> list[Task]:
+        """A task for each part, of its tiles one after the other: few tasks cost little."""
+
+        def several(own: list[slice]) -> None:
+            for at in own:
+                work(at)
+
+        return [partial(several, tiles[i :: self.parts]) for i in range(self.parts)]
 
     def _by_autograd(
         self, batch: Batch, shared: Floats, level: Floats, tau: Floats, scale: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,17 @@ class Answer:
         if self.p_adjusted >= LEVEL:
             return "not shown"
         return "confirmed" if self.difference > 0 else "refuted"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "claim": self.question.claim,
+            "metric": self.metric,
+            "difference": self.difference,
+            "std_error": self.std_error,
+            "p_adjusted": self.p_adjusted,
+            "words": self.words,
+        }
 
 
 def answers(recipe: Asked, lines: Iterable[Judged], *, correction: str = "holm") -> list[Answer]:

@@ -61,17 +61,7 @@ def linear(
             }
             for line in lines
         ],
-        "answers": [
-            {
-                "claim": answer.question.claim,
-                "metric": answer.metric,
-                "difference": answer.difference,
-                "std_error": answer.std_error,
-                "p_adjusted": answer.p_adjusted,
-                "words": answer.words,
-            }
-            for answer in found
-        ],
+        "answers": [answer.to_dict() for answer in found],
     }
     write_report(path, report)
     if as_json:

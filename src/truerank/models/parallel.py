@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -29,14 +29,30 @@ def on_all_cores(workers: int | None = None) -> Iterator[Each]:  # type: ignore[
     >>> sorted(squares.items())
     [(0, 0), (1, 1), (2, 4)]
     """
-    with threadpool_limits(limits=1), ThreadPoolExecutor(workers or available_cores()) as pool:
+    n = workers or available_cores()
+    # The caller works too: one thread fewer to wake, which short blocks feel.
+    with threadpool_limits(limits=1), ThreadPoolExecutor(max(n - 1, 1)) as pool:
 
         def each(work: Callable[[Task], object], tasks: Iterable[Task]) -> None:
-            for _ in pool.map(work, tasks):
-                pass
+            blocks = list(tasks)
+            remaining = iter(blocks)  # shared: whoever is free takes the next
 
-        try:
-            yield each
-        except BaseException:  # Ctrl-C included: do not wait for what has not started
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+            def take() -> None:
+                try:
+                    for block in remaining:
+                        work(block)
+                except BaseException:  # Ctrl-C included: nobody begins what has not begun
+                    for _ in remaining:
+                        pass
+                    raise
+
+            others = [pool.submit(take) for _ in range(min(n, len(blocks)) - 1)]
+            try:
+                take()
+            finally:  # who has not begun by now finds nothing left
+                begun = [other for other in others if not other.cancel()]
+                wait(begun)
+            for other in begun:
+                other.result()
+
+        yield each

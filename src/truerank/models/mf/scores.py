@@ -148,23 +148,41 @@ def begin_tile(
 @fast
 def shared_tile(
     rule: Rule,
-    own: Floats,
-    shared: Floats,
+    users: Floats,
+    negatives: Floats,
+    items: Floats,
+    own_items: Ints,
+    cosine: bool,
+    shift: Floats,
+    shared_items: Ints,
+    level: Floats,
     tau: Floats,
     n_extra: int,
     scale: np.float32,
-    shift: Floats,
-    items: Ints,
-    level: Floats,
     swaps: Swaps,
     first: int,
+    own: Floats,
+    lengths: Floats,
+    shared: Floats,
+    gradient: Floats,
+    push: Floats,
 ) -> float:
-    """From scores of a tile with shared negatives to slopes; the sum of its losses."""
+    """From the vectors of a tile to slopes and gradients, in one call; the sum of its losses.
+
+    The products are BLAS's, called from compiled code: Python takes no turn between them.
+    ``push`` of no rows is left alone: nobody wants the gradients of the shared negatives.
+    """
+    score_own(users, items, own_items, cosine, own, lengths)
+    np.dot(users, negatives.T, shared)
     if len(shift) > 0:
-        shift_shared(shared, shift, items, level)
+        shift_shared(shared, shift, shared_items, level)
     swap(shared, swaps, first)
     total = slopes_of_tile(rule, own, shared, tau, n_extra, scale)
     swap_back(shared, swaps, first)
+    np.dot(shared, negatives, gradient)
+    if len(push) > 0:
+        np.dot(shared.T, users, push)
+    pull_users(own, items, own_items, lengths, cosine, gradient)
     return total
 
 

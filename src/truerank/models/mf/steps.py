@@ -16,7 +16,7 @@ two batches (:mod:`.batches`). Never users x items, never B x n x d.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -42,6 +42,9 @@ from truerank.models.parallel import Each
 
 TILE = 256
 """Pairs whose scores are held in the cache of a core; part of the result's bits."""
+
+_PIECES = 3
+"""Pieces of rows for each thread: small enough to make up for who draws the next batch."""
 
 Task = Callable[[], object]
 
@@ -114,9 +117,10 @@ class Steps:
         for number in range(len(first)):
             batch = ready.pop()
             following = number + 1 < len(first)
-            loss = self.gradients(batch, [partial(prepare, number + 1)] if following else [])
+            loss = self.gradients(batch)
             check(number + 1, loss / len(batch.users))
-            self.move(batch, step_of(number + 1))
+            beside = [partial(prepare, number + 1)] if following else []
+            self.move(batch, step_of(number + 1), beside)
             total += loss
         return total / len(order)
 
@@ -128,7 +132,7 @@ class Steps:
             self._place_of_user, self._place_of_item,
         )  # fmt: skip
 
-    def gradients(self, batch: Batch, beside: list[Task] | None = None) -> float:
+    def gradients(self, batch: Batch) -> float:
         """Sum of the losses; afterwards the buffers hold the gradients of the mean loss."""
         o, size, n = self.objective, len(batch.users), len(batch.shared)
         N = self.N[:n]
@@ -163,15 +167,15 @@ class Steps:
 
         def whole(rule: Rule, at: slice) -> None:
             tile, n_extra = at.start // TILE, o.plan.n_extra
+            gather(self.users.factors, batch.users[at], o.cosine, self.U[at])
             if n:
-                begin(at)
+                push = self.grad_N[tile, : 0 if self.fixed_items else n]
                 losses[tile] = shared_tile(
-                    rule, self.own[at], shared[at], tau[at], n_extra, scale, o.shift,
-                    batch.shared, level[at], batch.swaps, at.start,
+                    rule, self.U[at], N, self.items.factors, batch.own[at], o.cosine, o.shift,
+                    batch.shared, level[at], tau[at], n_extra, scale, batch.swaps, at.start,
+                    self.own[at], self.lengths[at], shared[at], self.grad_U[at], push,
                 )  # fmt: skip
-                end(at)
             else:
-                gather(self.users.factors, batch.users[at], o.cosine, self.U[at])
                 losses[tile] = own_tile(
                     rule, self.U[at], self.items.factors, batch.own[at], o.cosine, o.shift,
                     level[at], tau[at], n_extra, scale, self.own[at], self.lengths[at],
@@ -182,23 +186,13 @@ class Steps:
             with np.errstate(over="ignore", invalid="ignore"):  # the loss is checked, and says so
                 task()
 
-        beside = beside or []
         if o.rule is not None:
-            self.each(run, [*beside, *self._shared_out(partial(whole, o.rule), tiles)])
+            self.each(run, [partial(whole, o.rule, at) for at in tiles])
             return float(losses.sum())
-        self.each(run, [*beside, *(partial(begin, at) for at in tiles)])
+        self.each(run, [partial(begin, at) for at in tiles])
         loss = self._by_autograd(batch, shared, level, tau, float(scale))
         self.each(run, [partial(end, at) for at in tiles])
         return loss
-
-    def _shared_out(self, work: Callable[[slice], object], tiles: list[slice]) -> list[Task]:
-        """A task for each part, of its tiles one after the other: few tasks cost little."""
-
-        def several(own: list[slice]) -> None:
-            for at in own:
-                work(at)
-
-        return [partial(several, tiles[i :: self.parts]) for i in range(self.parts)]
 
     def _by_autograd(
         self, batch: Batch, shared: Floats, level: Floats, tau: Floats, scale: float
@@ -227,17 +221,18 @@ class Steps:
         swap_back(shared, batch.swaps, 0)
         return total
 
-    def move(self, batch: Batch, step: Step) -> None:
-        """The rows touched, by the gradients in the buffers."""
+    def move(self, batch: Batch, step: Step, beside: Sequence[Task] = ()) -> None:
+        """The rows touched, by the gradients in the buffers; and what is to be done meanwhile."""
         size, n = len(batch.users), len(batch.shared)
         tiles = -(-size // TILE) if n else 0
+        parts = self.parts * _PIECES
 
         def part(i: int) -> None:
             if not self.fixed_items:
                 move_items(
                     self.items, batch.by_item, self.U[:size], self.own[:size], self.grad_N,
-                    tiles, step, i, self.parts,
+                    tiles, step, i, parts,
                 )  # fmt: skip
-            move_users(self.users, batch.by_user, self.grad_U[:size], step, i, self.parts)
+            move_users(self.users, batch.by_user, self.grad_U[:size], step, i, parts)
 
-        self.each(part, range(self.parts))
+        self.each(lambda task: task(), [*beside, *(partial(part, i) for i in range(parts))])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from truerank.errors import InvalidDataError
 from truerank.ranking.backend import CompiledBackend, as_float
 from truerank.ranking.kernels import count_in_tile, ranks_from, score_targets
+from truerank.ranking.one_target import Block, count_one_target
 from truerank.ranking.rows import Int, Rows, read_only
 from truerank.ranking.scores import UNDERFLOW, FactorArrays
 
@@ -44,7 +45,7 @@ class FactorBackend(CompiledBackend):
                 f"user_factors of shape {user.shape} and item_factors of shape {item.shape} have "
                 "no dot products; they must be matrices with equally many columns"
             )
-        if user.shape[1] > MOST_COLUMNS:
+        if not 0 < user.shape[1] <= MOST_COLUMNS:
             return None
         with np.errstate(all="ignore"):  # what overflows is inf, and goes to the scorer itself
             norms, item_norms = _norms(user), _norms(item)
@@ -91,6 +92,8 @@ class FactorBackend(CompiledBackend):
 
     def full(self, rows: Rows) -> Int:
         users, row_indptr = rows.grouped()
+        if len(users) == len(rows):
+            return self._one_target(rows)
         x = self.factors.user32[users]
         own = score_targets(self.factors, rows.users, rows.targets)
         better, tied = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
@@ -105,6 +108,17 @@ class FactorBackend(CompiledBackend):
                 rows.tie_keys, rows.excluded_indptr, rows.excluded_items, cursor,
                 rows.tie_rule, better, tied,
             )  # fmt: skip
+        return ranks_from(better, tied, rows.tie_rule)
+
+    def _one_target(self, rows: Rows) -> Int:
+        """The same where every user has one row: counted without storing a score."""
+        better, tied = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+        passed = rows.excluded_indptr[rows.users]
+        block = Block(
+            rows.users, rows.targets, rows.tie_keys, rows.excluded_indptr, rows.excluded_items,
+            passed, np.empty(len(rows)), better, tied, rows.tie_rule,
+        )  # fmt: skip
+        count_one_target(self.factors, block)
         return ranks_from(better, tied, rows.tie_rule)
 
 

@@ -71,9 +71,12 @@ class SparseItemItemArrays(NamedTuple):
     owner: NDArray[np.int64]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=False)
 def exact_dot(X: NDArray[Any], u: int, Y: NDArray[Any], i: int) -> float:
-    """Row u of X times row i of Y, in float64 from left to right: the same bits everywhere."""
+    """Row u of X times row i of Y, in float64 from left to right: the same bits everywhere.
+
+    The option is given although it is the default: a kernel without it takes its caller's.
+    """
     total = 0.0
     for k in range(X.shape[1]):
         total += np.float64(X[u, k]) * np.float64(Y[i, k])
@@ -123,7 +126,7 @@ def rank_from(better: int, tied: int, tie_rule: int) -> int:
     return 1 + better
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=False)
 def decide_near(
     scorer: FactorArrays,
     user: int,
@@ -200,7 +203,7 @@ def _count_among(
         better, tied = 0, 0
         for start in range(first, last, STRETCH):
             stop = min(start + STRETCH, last)
-            above, reached = 0, 0
+            above, reached = np.int64(0), np.int64(0)
             i, end, final = np.uint64(start), np.uint64(stop), np.uint64(last - 1)
             # Four at a time: the user's row is read once, and no sum waits for another. No branch
             # here: a wrong guess would stop the loads of the rivals to come.
@@ -225,7 +228,7 @@ def _count_among(
                 reached += score >= low
                 i += np.uint64(1)
             if reached == above:
-                better += above
+                better += int(above)
             else:
                 more = decide_near(
                     scorer, user, target, rivals[start:stop], low, high, tie_rule, tie_key

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from truerank.comparison.corrections import adjust
 from truerank.comparison.named_tests import run_test
 from truerank.experiments.claims import LEVEL, answers
 from truerank.experiments.loss_recipe import LossCurve, LossRecipe, loss_recipe
-from truerank.experiments.loss_table import LossLine, LossTable, Trial, reached
+from truerank.experiments.loss_table import LossLine, LossTable, reached
 from truerank.report.figures import save_figure
 from truerank.report.figures_losses import parameter_figure
 
@@ -42,7 +42,7 @@ def main() -> None:
         for row in recipe.rows:
             if data in row.tried:
                 lines.append(table.line(row))
-                sys.stderr.write(f"{data}, {row.name}: {words(lines[-1].chosen[0])}\n")
+                sys.stderr.write(f"{data}, {row.name}: {words(lines[-1].chosen[0].setting)}\n")
         parts.append(section(recipe, data, lines))
     curves = [recipe.curve(name) for name in given.curve or [c.name for c in recipe.curves]]
     drawn = [draw(recipe, curve, given.cache, given.figures) for curve in curves]
@@ -80,7 +80,7 @@ def results(recipe: LossRecipe, data: str, lines: Sequence[LossLine]) -> str:
         for metric, printed in zip(recipe.metrics, line.row.published[data], strict=True):
             shown += [mean_and_spread(line.values(metric)), f"{printed:.4f}"]
         yes = "yes" if reached(line, data, recipe) else "**no**"
-        rows.append([*shown, yes, words(line.chosen[0]), epochs(line)])
+        rows.append([*shown, yes, words(line.chosen[0].setting), epochs(line)])
     return _table([*heads, "reached", "chosen", "epochs"], rows)
 
 
@@ -123,7 +123,9 @@ def tried(lines: Sequence[LossLine]) -> str:
             bold = "**" if trial.setting == line.chosen[0].setting else ""
             value = f"{bold}{trial.validation:.4f}{bold}"
             when = f"{trial.best_epoch} of {trial.epochs}"
-            rows.append([line.row.name, words(trial), value, when, f"{trial.seconds:,.0f} s"])
+            rows.append(
+                [line.row.name, words(trial.setting), value, when, f"{trial.seconds:,.0f} s"]
+            )
     return _table(["loss", "setting", "validation", "best epoch", "time"], rows)
 
 
@@ -142,12 +144,17 @@ def draw(recipe: LossRecipe, curve: LossCurve, cache: Path | None, folder: Path)
     file = folder / f"losses-{curve.name}.svg"
     file.unlink(missing_ok=True)
     save_figure(figure, file)
-    return f"![{curve.name}](figures/{file.name})"
+    less = f" With {words(curve.fixed)}, for the time it takes." if curve.fixed else ""
+    picture = f"![{curve.name}](figures/{file.name})"
+    return f"{curve.name.capitalize()}, on {curve.data}.{less}\n\n{picture}\n"
 
 
-def words(trial: Trial) -> str:
+def words(setting: Mapping[str, object]) -> str:
     """A setting in words."""
-    return ", ".join(f"{name} {value:g}" for name, value in trial.setting.items())
+    return ", ".join(
+        f"{name} {value:g}" if type(value) is float else f"{name} {value}"
+        for name, value in setting.items()
+    )
 
 
 def epochs(line: LossLine) -> str:

@@ -105,6 +105,10 @@ def test_curves_go_through_the_best_setting(table: LossTable) -> None:
     found = table.curve(RECIPE.curve("temperature"))["InfoNCE"]
     assert [trial.setting["temperature"] for trial in found] == [0.1, 0.2]
     assert found[1] == table.line(RECIPE.row("InfoNCE")).tried[0]
+    fewer = replace(RECIPE.curve("temperature"), fixed={"n_negatives": 3})
+    assert [trial.setting for trial in table.curve(fewer)["InfoNCE"]] == [
+        trial.setting | {"n_negatives": 3} for trial in found
+    ]
     points = [(trial.setting["temperature"], trial.validation) for trial in found]
     figure = parameter_figure({"InfoNCE": points}, parameter="temperature", metric="ndcg@20")
     drawn = figure.axes[0].lines[0].get_xydata()
@@ -172,5 +176,5 @@ def test_the_recipe_is_sound() -> None:
         for name, values in curve.values.items():
             row = recipe.row(name)
             for value in values:
-                setting = row.tried[curve.data][0] | {curve.parameter: value}
+                setting = row.tried[curve.data][0] | curve.fixed | {curve.parameter: value}
                 assert MF(**recipe.settings(row, setting))

@@ -46,12 +46,14 @@ class LossCurve:
         parameter: What is varied.
         data: The data set.
         values: Those tried, by name of the row.
+        fixed: Settings that replace the chosen ones in all of the figure, to take less time.
     """
 
     name: str
     parameter: str
     data: str
     values: dict[str, list[float]]
+    fixed: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

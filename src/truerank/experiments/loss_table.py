@@ -150,7 +150,7 @@ class LossTable:
             )
             found[name] = []
             for value in values:
-                setting = best.setting | {curve.parameter: value}
+                setting = best.setting | curve.fixed | {curve.parameter: value}
                 found[name].append(self.trial(row, setting, self.recipe.seeds[0]))
                 step()
         return found

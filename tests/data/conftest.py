@@ -1,11 +1,13 @@
-"""A web server on the loopback interface that misbehaves on demand."""
+"""A web server on loopback that misbehaves on demand, and folders for the registry."""
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -128,3 +130,22 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """An empty folder for TRUERANK_DATA and one for the cache."""
+    data, cache = tmp_path / "data", tmp_path / "cache"
+    data.mkdir()
+    monkeypatch.setenv("TRUERANK_DATA", str(data))
+    monkeypatch.setenv("TRUERANK_CACHE", str(cache))
+    monkeypatch.delenv("TRUERANK_OFFLINE", raising=False)
+    return data, cache
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*args: object, **kwargs: object) -> None:
+        raise AssertionError("the network was touched")
+
+    monkeypatch.setattr(socket.socket, "connect", forbidden)

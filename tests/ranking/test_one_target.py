@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -110,3 +115,44 @@ def test_users_with_several_targets_have_the_same_ranks() -> None:
     for half in (slice(0, None, 2), slice(1, None, 2)):
         alone = tr.rank_pairs(scorer, users[half], items[half], ties="random", seed=4).rank
         np.testing.assert_array_equal(alone, together[half])
+
+
+@pytest.mark.parametrize("features", ["avx512f avx2 fma", "neon", ""])
+def test_processors_of_every_width(features: str, tmp_path: Path) -> None:
+    """Registers of 16 and of 4 numbers, with and without products that add: the same ranks.
+
+    Compiled here for a processor that this one is not: slower, but it must be right.
+    """
+    code = f"""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from llvmlite import binding
+real = binding.get_host_cpu_features
+class Pretended(dict):
+    def flatten(self):
+        return real().flatten()  # what the compiler goes by stays as it is
+binding.get_host_cpu_features = lambda: Pretended.fromkeys({features.split()!r}, True)
+from truerank.ranking import lanes
+import truerank as tr
+rng = np.random.default_rng(0)
+U, V = (rng.standard_normal((n, 5)).astype(np.float32) for n in (40, 301))
+V[200:] = V[:101]
+items = rng.integers(0, 301, 40)
+print(*tr.rank_pairs(tr.FactorScorer(U, V), np.arange(40), items, ties="pessimistic").rank)
+print(lanes.LANES, lanes.STEP)
+"""
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+    ).stdout.splitlines()  # fmt: skip
+    rng = np.random.default_rng(0)
+    U, V = (rng.standard_normal((n, 5)).astype(np.float32) for n in (40, 301))
+    V[200:] = V[:101]
+    items = rng.integers(0, 301, 40)
+    expected = by_hand(U, V, items, np.zeros((40, 301), bool), "pessimistic")
+    assert out[0].split() == [str(rank) for rank in expected]
+    assert out[1] == ("16 12" if "avx512f" in features else "4 6")

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.execution.prefetch import prefetch_row
 from truerank.models.mf.batches import Groups
 from truerank.models.mf.compiled import fast
 
@@ -32,6 +33,9 @@ _ADAM, _ADAGRAD = 0, 1
 _N_STATES = {"adam": 2, "adagrad": 1, "sgd": 0}
 _B1, _B2, _EPS = np.float32(1 - BETA1), np.float32(1 - BETA2), np.float32(EPSILON)
 _TINY = np.float32(1e-30)
+
+AHEAD = 3
+"""Rows asked for before their turn."""
 
 
 class Table(NamedTuple):
@@ -99,13 +103,22 @@ def _move(table: Table, i: int, grad: Floats, step: Step) -> None:
 
 
 @fast
+def _ask_for(table: Table, i: int) -> None:
+    """The row and its states, before its turn: rows lie anywhere, and fetching them costs most."""
+    prefetch_row(table.factors, i)
+    prefetch_row(table.states, i)
+
+
+@fast
 def move_users(
     table: Table, groups: Groups, gradient: Floats, step: Step, part: int, parts: int
 ) -> None:
     """Move the users of one part of the groups by the gradients of their pairs."""
     grad = np.empty(gradient.shape[1], np.float32)
     n = len(groups.rows)
-    for g in range(part * n // parts, (part + 1) * n // parts):
+    last = (part + 1) * n // parts
+    for g in range(part * n // parts, last):
+        _ask_for(table, groups.rows[min(g + AHEAD, last - 1)])
         grad[:] = np.float32(0)
         for at in range(groups.starts[g], groups.starts[g + 1]):
             mine = gradient[groups.entries[at]]
@@ -143,7 +156,9 @@ def move_items(
     flat = slopes.ravel()
     grad = np.empty(users.shape[1], np.float32)
     n = len(groups.rows)
-    for g in range(part * n // parts, (part + 1) * n // parts):
+    last = (part + 1) * n // parts
+    for g in range(part * n // parts, last):
+        _ask_for(table, groups.rows[min(g + AHEAD, last - 1)])
         grad[:] = np.float32(0)
         for at in range(groups.starts[g], groups.starts[g + 1]):
             e = groups.entries[at]

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from truerank.execution.prefetch import prefetch_row
 from truerank.models.mf.batches import Swaps
 from truerank.models.mf.compiled import exact, fast
 from truerank.models.mf.draws import Ints
 from truerank.models.mf.rows import Floats
 from truerank.models.mf.slopes import Rule, slopes_of_row
+
+AHEAD = 8
+"""Rows asked for before their turn."""
 
 _0, _1, _TINY = np.float32(0), np.float32(1), np.float32(1e-30)
 
@@ -22,6 +26,7 @@ _0, _1, _TINY = np.float32(0), np.float32(1), np.float32(1e-30)
 def gather(factors: Floats, rows: Ints, cosine: bool, out: Floats) -> None:
     """The factors of these rows, of length 1 for a cosine."""
     for b in range(len(rows)):
+        prefetch_row(factors, rows[min(b + AHEAD, len(rows) - 1)])
         row, mine = factors[rows[b]], out[b]
         square = _0
         for k in range(len(mine)):
@@ -39,6 +44,7 @@ def score_own(
     for b in range(len(own)):
         vector = users[b]
         for j in range(own.shape[1]):
+            prefetch_row(items, own[b, min(j + AHEAD, own.shape[1] - 1)])
             row = items[own[b, j]]
             product, square = _0, _0
             if cosine:

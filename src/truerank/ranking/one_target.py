@@ -27,6 +27,9 @@ STRIP = 16 * STEP
 SURE = 4.0
 """So many doubts away from the target, every way of rounding says the same of an item."""
 
+NONE = np.int64(-1)
+"""No strip. Of a kind that is compiled together with the numbers of strips."""
+
 Ints = NDArray[np.int64]
 
 
@@ -85,7 +88,9 @@ def count_one_target(scorer: FactorArrays, block: Block) -> None:
     width = max(1, TILE_FLOATS // (STRIP * d)) * STRIP
     whole = n_items - n_items % STEP
     tail = np.zeros((STEP, d), np.float32)  # the items after these, filled up with zeros
-    tail[: n_items - whole] = scorer.item32[whole:]
+    for item in range(whole, n_items):  # a loop: assigning a part would take seconds to compile
+        for c in range(d):
+            tail[item - whole, c] = scorer.item32[item, c]
     panels = panels_of(scorer.user32, block.users)
     room = Room(
         np.zeros((len(panels), 2, PANEL), np.float32),
@@ -153,7 +158,7 @@ def _add(scorer: FactorArrays, block: Block, panel: int, tile: Tile, room: Room)
             room.scores[end - begin] = fast_dot(scorer.user32, user, scorer.item32, item)
             end += 1
         block.passed[k] = end
-        if not _settled(block, k, tile, room, -1, final, (begin, end), begin):
+        if not _settled(block, k, tile, room, NONE, final, (begin, end), begin):
             _look_closer(scorer, block, k, tile, room, begin)
 
 
@@ -163,7 +168,7 @@ def _settled(
     k: int,
     tile: Tile,
     room: Room,
-    since: int,
+    since: int | np.int64,
     strip: int,
     excluded: tuple[int, int],
     scored: int,

@@ -22,6 +22,7 @@ from truerank.experiments.loss_recipe import LossCurve, LossRecipe, loss_recipe
 from truerank.experiments.loss_table import LossLine, LossTable, reached
 from truerank.report.figures import save_figure
 from truerank.report.figures_losses import parameter_figure
+from truerank.split import Split
 
 PAGE = Path(__file__).with_suffix(".md")
 
@@ -43,7 +44,7 @@ def main() -> None:
             if data in row.tried:
                 lines.append(table.line(row))
                 sys.stderr.write(f"{data}, {row.name}: {words(lines[-1].chosen[0].setting)}\n")
-        parts.append(section(recipe, data, lines))
+        parts.append(section(recipe, data, lines, table.split))
     curves = [recipe.curve(name) for name in given.curve or [c.name for c in recipe.curves]]
     drawn = [draw(recipe, curve, given.cache, given.figures) for curve in curves]
     text = _TEXT.format(
@@ -57,16 +58,32 @@ def main() -> None:
     PAGE.write_text(text, encoding="utf-8")
 
 
-def section(recipe: LossRecipe, data: str, lines: Sequence[LossLine]) -> str:
+def section(recipe: LossRecipe, data: str, lines: Sequence[LossLine], split: Split) -> str:
     """Everything about one data set."""
+    trained, tested, error = company(split)
     return _SECTION.format(
         data=data,
+        trained=f"{trained:.3f}",
+        tested=f"{tested:.3f}",
+        errors=f"{abs(tested - trained) / error:.0f}",
+        counts=", ".join(f"{line.row.name} {len(line.tried)}" for line in lines),
         results=results(recipe, data, lines),
         claims=claims(recipe, data, lines),
         order=order(recipe, lines),
         n_tried=sum(len(line.tried) for line in lines),
         tried=tried(lines),
     )
+
+
+def company(split: Split) -> tuple[float, float, float]:
+    """Mean log(1 + other users of the item) of training pairs and of test pairs, and its error.
+
+    Were the test a random part of the pairs, both would be the same but for chance.
+    """
+    users = np.bincount(split.train.indices, minlength=split.train.n_items)
+    train, test = np.log(users[split.train.indices]), np.log1p(users[split.held_out.indices])
+    error = np.hypot(*(part.std() / np.sqrt(len(part)) for part in (train, test)))
+    return float(train.mean()), float(test.mean()), float(error)
 
 
 def results(recipe: LossRecipe, data: str, lines: Sequence[LossLine]) -> str:
@@ -181,8 +198,10 @@ reproduce losses` prints the same tables.
 Splits of NGCF, every item ranked, training items excluded; Recall@20 divides by |T_u|, NDCG@20 by
 the ideal of min(20, |T_u|). A tenth of the users have a fifth of their *training* items held out:
 they choose settings and epochs, by {select}. The chosen setting is trained with {seeds} seeds, and
-only these models see the test users. Common to all: {common}. Values are means over seeds ± half
-of their range; *reached* is at least the printed number less {within}, in both metrics.
+only these models see the test users. Values are means over seeds ± half of their range; *reached*
+is at least the printed number less {within}, in both metrics.
+
+Common to all: {common}.
 
 {sections}
 ## Hyper-parameters, one at a time
@@ -198,13 +217,17 @@ _SECTION = """\
 {results}
 
 **The claims.** The first loss minus the second on the same users, mean over seeds; paired t tests,
-Holm over all of them.
+Holm over all of them. They speak of these trained models: users vary, seeds and searches do not.
 
 {claims}
 
-**Which loss is best, each tuned on the same users?**
+**Which loss is best, each tuned on the same users?** Settings tried: {counts}.
 
 {order}
+
+The published test is no random part of the data: log(1 + other users of the item) is {tested} in
+the mean of its pairs and {trained} in that of the training pairs, {errors} standard errors apart.
+Validation users are like the training pairs: what is best for them need not be best for the test.
 
 <details><summary>All {n_tried} settings that were tried</summary>
 

@@ -32,6 +32,13 @@ def test_cost_curve_draws_what_it_is_given(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cost.pdf", "cost.png", "cost.svg"]
 
 
+def test_the_same_figure_is_the_same_file(tmp_path: Path) -> None:
+    for name in ("one.svg", "two.svg"):
+        figure = cost_curve_figure([100, 400], [120.0, 900.0], n_items=1_000, n_max=400)
+        save_figure(figure, tmp_path / name)
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
 def test_mapping_figure_shows_the_mapped_points_and_the_exact_curve(exact: tr.RankTable) -> None:
     table = simulate(exact, tr.Sampled(n=50, replacement=True), seed=2)
     figure = mapping_figure(table, exact, mappings=[("bound", None), ("beta", 0.5)], top=200)

@@ -112,10 +112,16 @@ def figure_format(path: str | Path) -> str:
 
 
 def save_figure(figure: Figure, path: str | Path) -> Path:
-    """Write a figure, whole or not at all; the format is the file's ending."""
+    """Write a figure, whole or not at all; the format is the file's ending.
+
+    The same figure is the same file: without the date, and with names that are not drawn at random.
+    """
+    from matplotlib import rc_context
+
     ending = figure_format(path)
-    with written_whole(path) as temporary:
-        figure.savefig(temporary, format=ending, dpi=150)
+    plain = {"Date": None} if ending == "svg" else None
+    with written_whole(path) as temporary, rc_context({"svg.hashsalt": "truerank"}):
+        figure.savefig(temporary, format=ending, dpi=150, metadata=plain)
     return Path(path)
 
 

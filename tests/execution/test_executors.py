@@ -149,6 +149,15 @@ def test_closing_is_for_those_who_can() -> None:
         assert list(results) == [(0, 1)]
 
 
+@pytest.fixture
+def heeds_ctrl_c() -> Iterator[None]:
+    """Also where the tests run in the background of a shell, which has Ctrl-C ignored there."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_ctrl_c")
 def test_ctrl_c_while_threads_work() -> None:
     done: list[int] = []
 

@@ -117,16 +117,18 @@ def test_a_lost_worker_changes_nothing(tmp_path: Path) -> None:
 
 
 SCRIPT = """
+import signal
 import numpy as np
 import truerank as tr
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
     rng = np.random.default_rng(0)
     scorer = tr.FactorScorer(rng.normal(size=(40_000, 64)), rng.normal(size=(20_000, 64)))
     users = np.arange(40_000)
     print("ranking", flush=True)
-    tr.rank_pairs(scorer, users, users % 20_000, tr.Full(), executor=tr.Processes(2))
-    print("done", flush=True)
+    while True:
+        tr.rank_pairs(scorer, users, users % 20_000, tr.Full(), executor=tr.Processes(2))
 """
 
 

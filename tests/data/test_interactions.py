@@ -176,6 +176,14 @@ rows = st.lists(
 )
 
 
+def test_zeros_of_either_sign_are_the_same() -> None:
+    one, other = (
+        Interactions.from_arrays([1, 1], [5, 5], weight=weight, duplicates="first")
+        for weight in ([0.0, -0.0], [-0.0, 0.0])
+    )
+    assert one.fingerprint() == other.fingerprint()
+
+
 @settings(deadline=None)
 @given(rows=rows, rule=st.sampled_from(["first", "last", "sum", "max"]), data=st.data())
 def test_row_order_does_not_matter(rows: list[Any], rule: Any, data: st.DataObject) -> None:

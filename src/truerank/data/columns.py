@@ -155,7 +155,7 @@ def _kind(values: NDArray[Any]) -> str:
 
 
 def checked_weights(weight: ArrayLike, n: int) -> NDArray[np.float32]:
-    """A new array of finite float32, one per interaction."""
+    """A new array of finite float32, one per interaction; -0 is 0, or the rows' order would show."""
     try:
         values = np.asarray(weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -168,7 +168,7 @@ def checked_weights(weight: ArrayLike, n: int) -> NDArray[np.float32]:
             f"weights must be finite (and within float32), got {values[np.argmax(bad)]} in row "
             f"{int(np.argmax(bad))} ({int(bad.sum()):,} such rows); drop these rows or fill them in"
         )
-    return values.astype(np.float32)
+    return values.astype(np.float32) + np.float32(0.0)
 
 
 def checked_timestamps(timestamp: ArrayLike, n: int) -> NDArray[np.int64]:

@@ -155,7 +155,7 @@ def _kind(values: NDArray[Any]) -> str:
 
 
 def checked_weights(weight: ArrayLike, n: int) -> NDArray[np.float32]:
-    """A new array of finite float32, one per interaction; -0 is 0, or the rows' order would show."""
+    """A new array of finite float32, one per interaction; -0 is 0, or the order of rows shows."""
     try:
         values = np.asarray(weight, dtype=np.float64)
     except (TypeError, ValueError) as error:

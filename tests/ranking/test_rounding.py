@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from slow_ranking import full_ranks, scores_of
+from scipy import sparse
+from slow_ranking import ItemItem, full_ranks, item_item_scores, place, scores_of
 
-from truerank.ranking import FactorScorer, Sampled, rank_pairs
+from truerank.ranking import FactorScorer, Given, Sampled, rank_pairs
 from truerank.ranking.factor_backend import FactorBackend
 
 
@@ -116,3 +117,30 @@ def test_the_scores_are_not_all_decided_in_float64() -> None:
     scores = X @ Y.T
     inside = np.abs(scores - scores[:, :1])[:, 1:] <= backend.factors.margin[:, None]
     assert inside.mean() < 1e-3
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("n", [None, 20, 400], ids=["full", "few", "many"])
+def test_item_item_sums_run_in_the_order_of_the_history(n: int | None, kind: str) -> None:
+    """The same numbers in another order for every item: only rounding tells the scores apart."""
+    rng = np.random.default_rng(7)
+    base = rng.normal(size=24)
+    base -= base.mean()  # sums near 0, where every rounding shows
+    columns = [rng.permutation(base) for _ in range(400)]
+    W = np.zeros((400, 400), np.float64)
+    W[:24] = np.stack(columns, axis=1)
+    history = sparse.csr_array((np.ones(60 * 24), np.tile(np.arange(24), 60), np.arange(61) * 24))
+    history = sparse.csr_array(history, shape=(60, 400))
+    scores = item_item_scores(history, W)
+    assert len(np.unique(scores[0])) > 20
+    users, items = np.arange(60), rng.integers(0, 400, 60)
+    scorer = ItemItem(history, W if kind == "dense" else sparse.csr_array(W))
+    if n == 20:  # few enough to be scored one by one
+        lists = rng.integers(0, 400, (60, n))
+        table = rank_pairs(scorer, users, items, Given(lists))
+        rows = zip(users, items, lists, strict=True)
+        rank = [place(scores[u], t, list(row), "half", 0, u) for u, t, row in rows]
+    else:
+        table = rank_pairs(scorer, users, items, None if n is None else Sampled(n))
+        rank = full_ranks(scores, users, items)[0]
+    assert table.rank.tolist() == rank

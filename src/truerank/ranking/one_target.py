@@ -82,7 +82,7 @@ class Room(NamedTuple):
 def count_one_target(scorer: FactorArrays, block: Block) -> None:
     """Fill ``own``, ``better`` and ``tied`` of a block.
 
-    Memory: a copy of the vectors of its users, and less than a megabyte.
+    Memory: copies of the vectors of its users and of STEP items, and less than a megabyte.
     """
     n_items, d = scorer.item32.shape
     width = max(1, TILE_FLOATS // (STRIP * d)) * STRIP

@@ -78,7 +78,7 @@ class SparseItemItemArrays(NamedTuple):
 def exact_dot(X: NDArray[Any], u: int, Y: NDArray[Any], i: int) -> float:
     """Row u of X times row i of Y, in float64 from left to right: the same bits everywhere.
 
-    The option is given although it is the default: a kernel without it takes its caller's.
+    The option is given although it is the default: a kernel without it takes that of its caller.
     """
     total = 0.0
     for k in range(X.shape[1]):
@@ -96,6 +96,48 @@ def fast_dot(X: NDArray[np.float32], u: int, Y: NDArray[np.float32], i: int) -> 
     for k in range(X.shape[1]):
         total += X[u, k] * Y[i, k]
     return total
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def count_around(
+    X: NDArray[np.float32],
+    u: int,
+    Y: NDArray[np.float32],
+    rivals: NDArray[np.int64],
+    start: int,
+    stop: int,
+    last: int,
+    low: np.float32,
+    high: np.float32,
+) -> tuple[int, int]:
+    """How many of the rivals ``start..stop-1`` score above ``high``, and how many reach ``low``.
+
+    Four at a time: the user's row is read once, and no sum waits for another. No branch: a wrong
+    guess would stop the loads of the rivals to come, which end before ``last``.
+    """
+    above, reached = np.int64(0), np.int64(0)
+    i, end, final = np.uint64(start), np.uint64(stop), np.uint64(last - 1)
+    while i + np.uint64(4) <= end:
+        for ahead in range(i + np.uint64(AHEAD), i + np.uint64(AHEAD + 4)):
+            prefetch_row(Y, rivals[ahead if ahead < final else final])
+        a, b = np.uint64(rivals[i]), np.uint64(rivals[i + np.uint64(1)])
+        c, d = np.uint64(rivals[i + np.uint64(2)]), np.uint64(rivals[i + np.uint64(3)])
+        s = t = v = w = np.float32(0.0)
+        for k in range(X.shape[1]):
+            x = X[u, k]
+            s += x * Y[a, k]
+            t += x * Y[b, k]
+            v += x * Y[c, k]
+            w += x * Y[d, k]
+        above += (s > high) + (t > high) + (v > high) + (w > high)
+        reached += (s >= low) + (t >= low) + (v >= low) + (w >= low)
+        i += np.uint64(4)
+    while i < end:
+        score = fast_dot(X, u, Y, rivals[i])
+        above += score > high
+        reached += score >= low
+        i += np.uint64(1)
+    return int(above), int(reached)
 
 
 @njit(nogil=True, cache=True)
@@ -176,7 +218,7 @@ def count_among(
     raise TypeError("compiled code only")  # pragma: no cover
 
 
-@overload(count_among, jit_options={"fastmath": {"reassoc", "contract"}})
+@overload(count_among)
 def _count_among(
     scorer: Any,
     user: Any,
@@ -206,32 +248,11 @@ def _count_among(
         better, tied = 0, 0
         for start in range(first, last, STRETCH):
             stop = min(start + STRETCH, last)
-            above, reached = np.int64(0), np.int64(0)
-            i, end, final = np.uint64(start), np.uint64(stop), np.uint64(last - 1)
-            # Four at a time: the user's row is read once, and no sum waits for another. No branch
-            # here: a wrong guess would stop the loads of the rivals to come.
-            while i + np.uint64(4) <= end:
-                for ahead in range(i + np.uint64(AHEAD), i + np.uint64(AHEAD + 4)):
-                    prefetch_row(item32, rivals[min(ahead, final)])
-                a, b = np.uint64(rivals[i]), np.uint64(rivals[i + np.uint64(1)])
-                c, d = np.uint64(rivals[i + np.uint64(2)]), np.uint64(rivals[i + np.uint64(3)])
-                s = t = v = w = np.float32(0.0)
-                for k in range(user32.shape[1]):
-                    x = user32[user, k]
-                    s += x * item32[a, k]
-                    t += x * item32[b, k]
-                    v += x * item32[c, k]
-                    w += x * item32[d, k]
-                above += (s > high) + (t > high) + (v > high) + (w > high)
-                reached += (s >= low) + (t >= low) + (v >= low) + (w >= low)
-                i += np.uint64(4)
-            while i < end:
-                score = fast_dot(user32, user, item32, rivals[i])
-                above += score > high
-                reached += score >= low
-                i += np.uint64(1)
+            above, reached = count_around(
+                user32, user, item32, rivals, start, stop, last, low, high
+            )
             if reached == above:
-                better += int(above)
+                better += above
             else:
                 more = decide_near(
                     scorer, user, target, rivals[start:stop], low, high, tie_rule, tie_key

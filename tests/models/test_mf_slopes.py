@@ -9,9 +9,9 @@ from numba import njit
 
 from truerank.losses import LOSSES, inputs_of
 from truerank.models.mf.autograd import slopes_by_autograd
-from truerank.models.mf.exponential import HIGHEST, LOWEST, artanh32, exp32
+from truerank.models.mf.exponential import HIGHEST, LOWEST, exp32
 from truerank.models.mf.scores import slopes_of_tile
-from truerank.models.mf.slopes import Rule, has_slopes
+from truerank.models.mf.slopes import Rule, has_slopes, slopes_of_row
 
 ULP = 2.0**-23
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
@@ -41,14 +41,6 @@ def exp_of(x: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit
-def log1p_of(x: np.ndarray) -> np.ndarray:
-    out = np.empty_like(x)
-    for i in range(len(x)):
-        out[i] = artanh32(x[i] / (np.float32(2) + x[i]))
-    return out
-
-
 def test_the_exponential_is_right_to_two_units_in_the_last_place() -> None:
     x = np.linspace(LOWEST, HIGHEST, 1_000_003).astype(np.float32)
     truth = np.exp(x.astype(np.float64))
@@ -59,10 +51,18 @@ def test_the_exponential_is_right_to_two_units_in_the_last_place() -> None:
     np.testing.assert_allclose(far, np.exp([float(LOWEST), float(HIGHEST)]), rtol=2 * ULP)
 
 
-def test_the_logarithm_is_right_to_a_few_units_in_the_last_place() -> None:
-    z = np.concatenate([np.geomspace(1e-30, 1, 100_001), [0.0]]).astype(np.float32)
-    truth = np.log1p(z.astype(np.float64))
-    assert (np.abs(log1p_of(z) - truth) <= 4 * ULP * truth).all()
+@pytest.mark.parametrize("n", [1, 111, 112, 113, 1000])
+@pytest.mark.parametrize("size", [1, 100])
+def test_the_logistic_loss_of_many_scores(n: int, size: int) -> None:
+    own, neg, _ = scores(3, size, n=n)
+    difference = neg.astype(np.float64) - own[:, :1]
+    no_tau, no_extra = np.zeros(len(own), np.float32), np.empty((len(own), 0), np.float32)
+    loss = sum(
+        slopes_of_row(Rule.of("bpr", {}), pos[0], row, extra, tau, np.float32(1))[0]
+        for pos, row, extra, tau in zip(own, neg.copy(), no_extra, no_tau, strict=True)
+    )
+    truth = np.logaddexp(0.0, difference).sum()
+    assert loss == pytest.approx(truth, rel=n * ULP)
 
 
 def scores(seed: int, size: int, *, rows: int = 40, n: int = 21, m: int = 3) -> list[np.ndarray]:

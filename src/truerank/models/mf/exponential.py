@@ -1,4 +1,4 @@
-r"""Exponential and logarithm in float32, written so that the compiler runs eight of them at once.
+r"""The exponential in float32, written so that the compiler runs eight of them at once.
 
 Without Intel's library numba calls the system's ``exp`` one number at a time, which would take
 longer than the matrix products around it. With :math:`k = \lfloor x \log_2 e + 1/2 \rfloor` and
@@ -8,19 +8,13 @@ longer than the matrix products around it. With :math:`k = \lfloor x \log_2 e + 
 
 :math:`e^r` is a polynomial of degree 7 (the one of Cephes' ``expf``) and :math:`2^k` is put
 together from its bits: no branch, no call. The error is below 2 units in the last place.
-
-.. math::
-    \log(1 + z) = 2 \operatorname{artanh} w = 2 \sum_{i \ge 0} \frac{w^{2i+1}}{2i+1}, \qquad
-    w = \frac{z}{2 + z},
-
-for z in [0, 1], where w is at most 1/3 and six terms leave an error below 2e-7.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from truerank.models.mf.compiled import exact, fast
+from truerank.models.mf.compiled import exact
 
 _LOG2_E = np.float32(1.44269504088896341)
 _LOG_2_HIGH, _LOG_2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
@@ -35,7 +29,6 @@ _C2, _C3, _C4, _C5, _C6, _C7 = (
         1.9875691500e-4,
     )
 )
-_T1, _T3, _T5, _T7, _T9, _T11 = (np.float32(2 / i) for i in (1, 3, 5, 7, 9, 11))
 _HALF, _ONE = np.float32(0.5), np.float32(1.0)
 _BIAS, _MANTISSA = np.int32(127), np.int32(23)
 
@@ -52,10 +45,3 @@ def exp32(x: np.float32) -> np.float32:
     p = ((((_C7 * r + _C6) * r + _C5) * r + _C4) * r + _C3) * r + _C2
     bits = np.int32((np.int32(k) + _BIAS) << _MANTISSA)
     return np.float32((p * r * r + r + _ONE) * bits.view(np.float32))
-
-
-@fast
-def artanh32(w: np.float32) -> np.float32:
-    """Twice the area tangent of a float32 from 0 to 1/3: log(1 + z) if w = z / (2 + z)."""
-    q = w * w
-    return np.float32(w * (((((_T11 * q + _T9) * q + _T7) * q + _T5) * q + _T3) * q + _T1))

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from truerank.losses.entries import ENTRIES
 from truerank.models.mf.compiled import fast
-from truerank.models.mf.exponential import artanh32, exp32
+from truerank.models.mf.exponential import exp32
 
 Floats = NDArray[np.float32]
 
 _0, _1, _2 = np.float32(0), np.float32(1), np.float32(2)
+_FACTORS = 112  # numbers up to 2: their product is a float32
 _BPR, _BCE, _MSE, _CCL, _SOFTMAX, _MINE, _DEBIASED = range(7)
 _CODES = {
     "bpr": _BPR,
@@ -72,19 +73,29 @@ def has_slopes(loss: object) -> bool:
 
 
 @fast
-def _logistic(s: Floats, less: np.float32, scale: np.float32) -> tuple[float, np.float32]:
-    """Sum of log(1 + exp(s - less)); ``s`` becomes ``scale`` times its slopes; and their sum."""
-    total, slopes = _0, _0
+def _logistic_part(s: Floats, less: np.float32, scale: np.float32) -> tuple[float, np.float32]:
+    """As :func:`_logistic`, for at most :data:`_FACTORS` scores: one logarithm for all of them."""
+    above, product, slopes = _0, _1, _0
     for j in range(len(s)):
         x = s[j] - less
         small = exp32(-abs(x))
-        # One division serves both 1 / (1 + small) and w = small / (2 + small).
-        inverse = _1 / ((_1 + small) * (_2 + small))
-        part = scale * inverse * (_2 + small)
-        total += max(x, _0) + artanh32(small * inverse * (_1 + small))
+        above += max(x, _0)
+        product *= _1 + small
+        part = scale / (_1 + small)
         s[j] = part if x > _0 else part * small
         slopes += s[j]
-    return np.float64(total), slopes
+    return np.float64(above) + np.log(np.float64(product)), slopes
+
+
+@fast
+def _logistic(s: Floats, less: np.float32, scale: np.float32) -> tuple[float, np.float32]:
+    """Sum of log(1 + exp(s - less)); ``s`` becomes ``scale`` times its slopes; and their sum."""
+    total, slopes = np.float64(0), _0
+    for start in range(0, len(s), _FACTORS):
+        loss, slope = _logistic_part(s[start : start + _FACTORS], less, scale)
+        total += loss
+        slopes += slope
+    return total, slopes
 
 
 @fast

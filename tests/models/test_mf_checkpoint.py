@@ -24,7 +24,7 @@ def assert_same(a: MF, b: MF) -> None:
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
 
-@pytest.mark.parametrize("optimiser", ["adam", "adagrad", "sgd"])
+@pytest.mark.parametrize("optimiser", ["adam", "dense-adam", "adagrad", "sgd"])
 @pytest.mark.parametrize("share", [0.0, 0.3])
 def test_training_goes_on_to_the_same_bits(tmp_path: Path, optimiser: str, share: float) -> None:
     settings = LONG | {"optimiser": optimiser, "validation_share": share}

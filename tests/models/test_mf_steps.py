@@ -264,3 +264,39 @@ def test_optimisers_are_those_of_torch_on_the_rows_touched(optimiser: str, l2: f
         np.testing.assert_allclose(table.factors, side.detach().numpy(), atol=2e-4 * rate)
     untouched = np.setdiff1d(np.arange(N_ITEMS), batch.own)
     assert len(untouched) > 0
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("cosine", [False, True], ids=["dot", "cosine"])
+def test_dense_adam_is_that_of_torch_on_all_rows(cosine: bool, workers: int) -> None:
+    """Three epochs of steps on few rows, the rate halved after each of them."""
+    o, size = objective("bpr", Plan(0, 1, 0, False, True), cosine=cosine), 5
+    W, H = (torch.tensor(x, requires_grad=True) for x in factors())
+    adam = torch.optim.Adam([W, H])
+    tables = [Table.of(side.copy(), "dense-adam") for side in factors()]
+    n_steps = -(-len(DATA) // size)
+    with on_all_cores(workers) as each:
+        steps = Steps(o, *tables, batch_size=size, each=each, parts=workers)
+        for epoch in range(3):
+            order, rate = np.random.default_rng(epoch).permutation(len(DATA)), 0.02 / 2**epoch
+
+            def step_of(s: int, before: int = epoch * n_steps, rate: float = rate) -> Step:
+                return Step.number(
+                    before + s, optimiser="dense-adam", rate=rate, l2=0.0, cosine=cosine
+                )
+
+            loss = steps.epoch(order, KEY, step_of, lambda *_: None)
+            adam.param_groups[0]["lr"], total = rate, 0.0
+            for s in range(n_steps):
+                batch = steps.batch(order[s * size : (s + 1) * size], KEY, s)
+                own, _ = scores_by_torch(W, H, batch, cosine=cosine)
+                values = LOSSES["bpr"](own[:, 0], own[:, 1:])
+                adam.zero_grad()
+                values.mean().backward()
+                adam.step()
+                total += float(values.detach().sum())
+            assert loss == pytest.approx(total / len(DATA), rel=1e-3)
+            for table, side in zip(tables, (W, H), strict=True):
+                apart = np.abs(table.factors - side.detach().numpy())
+                assert np.median(apart) < 1e-6  # small gradients' rounding shows, as above
+                assert apart.max() < 0.1 * 0.02

@@ -81,7 +81,9 @@ class MF(TrainedMF):
         n_positives: Further positives per pair, for debiased losses.
         hidden: K, unknown positives of every user, for debiased losses.
         alpha: Unknown positives for each known one, for debiased losses.
-        optimiser: ``"adam"``, ``"adagrad"`` or ``"sgd"``.
+        optimiser: ``"adam"``, ``"adagrad"`` or ``"sgd"`` move the rows that a batch touches;
+            ``"dense-adam"`` lets the others go on by their momentum, which favours rare users and
+            items (:mod:`.momentum`), and wants a smaller rate.
         rate: Of the first step.
         min_rate: The rate is never halved below this.
         plateau: Checks without a better value before the rate is halved.
@@ -113,7 +115,7 @@ class MF(TrainedMF):
     n_positives: int = 10
     hidden: float = 0.0
     alpha: float = 0.0
-    optimiser: Literal["adam", "adagrad", "sgd"] = "adam"
+    optimiser: Literal["adam", "dense-adam", "adagrad", "sgd"] = "adam"
     rate: float = 1e-3
     min_rate: float = 1e-6
     plateau: int = 2

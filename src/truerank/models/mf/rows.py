@@ -1,22 +1,25 @@
 r"""Sparse steps: the rows that a batch touches, and only their gradients and states; compiled.
 
-===========  =================================================================================
-optimiser    step of a row with gradient g, its penalty included
-===========  =================================================================================
-``adam``     m <- m + (1 - b1)(g - m),  v <- v + (1 - b2)(g^2 - v),
-             row <- row - rate sqrt(1 - b2^s) / (1 - b1^s)  m / (sqrt(v) + epsilon)
-``adagrad``  v <- v + g^2,  row <- row - rate g / (sqrt(v) + epsilon)
-``sgd``      row <- row - rate g
-===========  =================================================================================
+==============  ==============================================================================
+optimiser       step of a row with gradient g, its penalty included
+==============  ==============================================================================
+``adam``        m <- m + (1 - b1)(g - m),  v <- v + (1 - b2)(g^2 - v),
+                row <- row - rate_s m / (sqrt(v) + epsilon),
+                rate_s = rate sqrt(1 - b2^s) / (1 - b1^s)
+``dense-adam``  the same, and the rows that are not touched go on with g = 0: :mod:`.momentum`
+``adagrad``     v <- v + g^2,  row <- row - rate g / (sqrt(v) + epsilon)
+``sgd``         row <- row - rate g
+==============  ==============================================================================
 
-Adam is that of ``torch.optim.SparseAdam`` [kingma2015]_: s counts the steps of all rows, and a
-row that is not touched keeps its m and v. A row's gradient is summed, projected where the
-similarity is a cosine, and used at once: gradients are never stored for all rows.
+Adam [kingma2015]_ is that of ``torch.optim.SparseAdam``: s counts the steps of all rows, and a
+row that is not touched keeps its m and v; dense Adam is that of ``torch.optim.Adam``. A row's
+gradient is summed, projected where the similarity is a cosine, and used at once: gradients are
+never stored for all rows.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +30,10 @@ from truerank.models.mf.compiled import fast
 
 Floats = NDArray[np.float32]
 
-OPTIMISERS = ("adam", "adagrad", "sgd")
+OPTIMISERS = ("adam", "dense-adam", "adagrad", "sgd")
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
-_ADAM, _ADAGRAD = 0, 1
-_N_STATES = {"adam": 2, "adagrad": 1, "sgd": 0}
+_ADAM, DENSE_ADAM, _ADAGRAD = 0, 1, 2
+_N_STATES = {"adam": 2, "dense-adam": 2, "adagrad": 1, "sgd": 0}
 _B1, _B2, _EPS = np.float32(1 - BETA1), np.float32(1 - BETA2), np.float32(EPSILON)
 _TINY = np.float32(1e-30)
 
@@ -42,22 +45,26 @@ class Table(NamedTuple):
     """Factors of one side and the states of their optimiser, row by row.
 
     States are n x 2 x d for Adam (m and v), n x 1 x d for Adagrad (v), n x 0 x d for SGD: those
-    of a row lie side by side, because fetching them is most of what a step costs.
+    of a row lie side by side, because fetching them is most of what a step costs. ``last`` is the
+    step in which a row was last moved, kept for dense Adam only.
     """
 
     factors: Floats
     states: Floats
+    last: NDArray[np.int64]
 
     @classmethod
     def of(cls, factors: Floats, optimiser: str) -> Table:
         """States that have seen nothing."""
         n, dim = factors.shape
-        return cls(factors, np.zeros((n, _N_STATES[optimiser], dim), np.float32))
+        states = np.zeros((n, _N_STATES[optimiser], dim), np.float32)
+        return cls(factors, states, np.zeros(n * (optimiser == "dense-adam"), np.int64))
 
 
 class Step(NamedTuple):
     """How far rows move."""
 
+    s: int  # counted from 1
     optimiser: int
     rate: np.float32  # Adam's correction for the start included
     l2: np.float32
@@ -66,9 +73,14 @@ class Step(NamedTuple):
     @classmethod
     def number(cls, s: int, *, optimiser: str, rate: float, l2: float, cosine: bool) -> Step:
         """Step ``s``, from 1."""
-        if optimiser == "adam":
-            rate *= np.sqrt(1.0 - BETA2**s) / (1.0 - BETA1**s)
-        return cls(OPTIMISERS.index(optimiser), np.float32(rate), np.float32(l2), cosine)
+        if "adam" in optimiser:
+            rate *= float(start_correction(s))
+        return cls(s, OPTIMISERS.index(optimiser), np.float32(rate), np.float32(l2), cosine)
+
+
+def start_correction(s: Any) -> Any:
+    """Adam's factor of the rate in step s, because m and v start at zero."""
+    return np.sqrt(1.0 - BETA2**s) / (1.0 - BETA1**s)
 
 
 @fast
@@ -86,12 +98,14 @@ def _move(table: Table, i: int, grad: Floats, step: Step) -> None:
             grad[k] = (grad[k] - along * row[k]) * inverse
     for k in range(len(row)):
         grad[k] += step.l2 * row[k]
-    if step.optimiser == _ADAM:
+    if step.optimiser == _ADAM or step.optimiser == DENSE_ADAM:
         m, v = table.states[i, 0], table.states[i, 1]
         for k in range(len(row)):
             m[k] += _B1 * (grad[k] - m[k])
             v[k] += _B2 * (grad[k] * grad[k] - v[k])
             row[k] -= step.rate * m[k] / (np.sqrt(v[k]) + _EPS)
+        if step.optimiser == DENSE_ADAM:
+            table.last[i] = step.s
     elif step.optimiser == _ADAGRAD:
         v = table.states[i, 0]
         for k in range(len(row)):
@@ -103,7 +117,7 @@ def _move(table: Table, i: int, grad: Floats, step: Step) -> None:
 
 
 @fast
-def _ask_for(table: Table, i: int) -> None:
+def ask_for(table: Table, i: int) -> None:
     """The row and its states, before its turn: rows lie anywhere, and fetching them costs most."""
     prefetch_row(table.factors, i)
     prefetch_row(table.states, i)
@@ -118,7 +132,7 @@ def move_users(
     n = len(groups.rows)
     last = (part + 1) * n // parts
     for g in range(part * n // parts, last):
-        _ask_for(table, groups.rows[min(g + AHEAD, last - 1)])
+        ask_for(table, groups.rows[min(g + AHEAD, last - 1)])
         grad[:] = np.float32(0)
         for at in range(groups.starts[g], groups.starts[g + 1]):
             mine = gradient[groups.entries[at]]
@@ -158,7 +172,7 @@ def move_items(
     n = len(groups.rows)
     last = (part + 1) * n // parts
     for g in range(part * n // parts, last):
-        _ask_for(table, groups.rows[min(g + AHEAD, last - 1)])
+        ask_for(table, groups.rows[min(g + AHEAD, last - 1)])
         grad[:] = np.float32(0)
         for at in range(groups.starts[g], groups.starts[g + 1]):
             e = groups.entries[at]

@@ -24,8 +24,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.models.mf.batches import Batch, make_batch
+from truerank.models.mf.momentum import bring_up, tails
 from truerank.models.mf.objective import Objective
-from truerank.models.mf.rows import Floats, Step, Table, move_items, move_users
+from truerank.models.mf.rows import (
+    DENSE_ADAM,
+    Floats,
+    Step,
+    Table,
+    move_items,
+    move_users,
+    start_correction,
+)
 from truerank.models.mf.scores import (
     begin_tile,
     gather,
@@ -47,6 +56,7 @@ _PIECES = 3
 """Pieces of rows for each thread: small enough to make up for who draws the next batch."""
 
 Task = Callable[[], object]
+Rows = NDArray[Any]
 
 
 class Steps:
@@ -107,6 +117,7 @@ class Steps:
         """
         first = range(0, len(order), self.batch_size)
         ready: list[Batch] = []
+        catch_up = self._bring_up(step_of(1), len(first))
 
         def prepare(number: int) -> None:
             chosen = order[first[number] : first[number] + self.batch_size]
@@ -115,14 +126,33 @@ class Steps:
         total = 0.0
         prepare(0)
         for number in range(len(first)):
-            batch = ready.pop()
+            batch, step = ready.pop(), step_of(number + 1)
             following = number + 1 < len(first)
+            catch_up(batch.by_user.rows, batch.by_item.rows, step.s - 1)
             loss = self.gradients(batch)
             check(number + 1, loss / len(batch.users))
             beside = [partial(prepare, number + 1)] if following else []
-            self.move(batch, step_of(number + 1), beside)
+            self.move(batch, step, beside)
             total += loss
+        everyone, everything = (np.arange(len(t.factors)) for t in (self.users, self.items))
+        catch_up(everyone, everything, step.s)
         return total / len(order)
+
+    def _bring_up(self, step: Step, n_steps: int) -> Callable[[Rows, Rows, int], None]:
+        """What brings users and items up to a step of this epoch: nothing but for dense Adam."""
+        if step.optimiser != DENSE_ADAM:
+            return lambda *_: None
+        before, parts = step.s - 1, self.parts * _PIECES
+        left = tails(before, n_steps, float(step.rate) / start_correction(step.s))
+
+        def both(users: Rows, items: Rows, to: int) -> None:
+            def part(i: int) -> None:
+                bring_up(self.items, items, to, before, left, i, parts)
+                bring_up(self.users, users, to, before, left, i, parts)
+
+            self.each(part, range(parts))
+
+        return both
 
     def batch(self, chosen: NDArray[np.int64], key: np.uint64, number: int) -> Batch:
         """These pairs and what is drawn for them."""

@@ -298,5 +298,5 @@ def test_dense_adam_is_that_of_torch_on_all_rows(cosine: bool, workers: int) -> 
             assert loss == pytest.approx(total / len(DATA), rel=1e-3)
             for table, side in zip(tables, (W, H), strict=True):
                 apart = np.abs(table.factors - side.detach().numpy())
-                assert np.median(apart) < 1e-6  # small gradients' rounding shows, as above
+                assert np.median(apart) < 1e-5  # small gradients' rounding shows, as above
                 assert apart.max() < 0.1 * 0.02

@@ -17,12 +17,13 @@ import numpy as np
 
 from truerank.comparison.corrections import adjust
 from truerank.comparison.named_tests import run_test
+from truerank.data.interactions import Interactions
 from truerank.experiments.claims import LEVEL, answers
 from truerank.experiments.loss_recipe import LossCurve, LossRecipe, loss_recipe
 from truerank.experiments.loss_table import LossLine, LossTable, reached
 from truerank.report.figures import save_figure
 from truerank.report.figures_losses import parameter_figure
-from truerank.split import Split
+from truerank.split import Split, ratio
 
 PAGE = Path(__file__).with_suffix(".md")
 
@@ -60,12 +61,10 @@ def main() -> None:
 
 def section(recipe: LossRecipe, data: str, lines: Sequence[LossLine], split: Split) -> str:
     """Everything about one data set."""
-    trained, tested, error = company(split)
     return _SECTION.format(
         data=data,
-        trained=f"{trained:.3f}",
-        tested=f"{tested:.3f}",
-        errors=f"{abs(tested - trained) / error:.0f}",
+        published=f"{scatter(split):.2f}",
+        random=f"{scatter(redrawn(split)):.2f}",
         counts=", ".join(f"{line.row.name} {len(line.tried)}" for line in lines),
         results=results(recipe, data, lines),
         claims=claims(recipe, data, lines),
@@ -75,15 +74,26 @@ def section(recipe: LossRecipe, data: str, lines: Sequence[LossLine], split: Spl
     )
 
 
-def company(split: Split) -> tuple[float, float, float]:
-    """Mean log(1 + other users of the item) of training pairs and of test pairs, and its error.
+def scatter(split: Split) -> float:
+    r"""How much items' shares of test pairs vary, in units of what chance makes of them.
 
-    Were the test a random part of the pairs, both would be the same but for chance.
+    With n pairs of an item, t of them in the test, and s the share of all pairs that are there, it
+    is the mean over items of :math:`(t - s n)^2 / (n s (1 - s))`: 1 for a random part of the pairs.
     """
-    users = np.bincount(split.train.indices, minlength=split.train.n_items)
-    train, test = np.log(users[split.train.indices]), np.log1p(users[split.held_out.indices])
-    error = np.hypot(*(part.std() / np.sqrt(len(part)) for part in (train, test)))
-    return float(train.mean()), float(test.mean()), float(error)
+    n = split.train.item_counts + split.held_out.item_counts
+    share = split.held_out.item_counts.sum() / n.sum()
+    tested, n = split.held_out.item_counts[n > 0], n[n > 0]
+    return float(np.mean((tested - share * n) ** 2 / (n * share * (1 - share))))
+
+
+def redrawn(split: Split) -> Split:
+    """A random split of the same pairs, with about as many of each user in the test."""
+    parts = split.train, split.held_out
+    users, items = (
+        np.concatenate([getattr(part, side) for part in parts]) for side in ("users", "items")
+    )
+    ids = {"user_ids": split.train.user_ids, "item_ids": split.train.item_ids}
+    return ratio(Interactions.from_arrays(users, items, **ids), len(parts[1]) / len(users))
 
 
 def results(recipe: LossRecipe, data: str, lines: Sequence[LossLine]) -> str:
@@ -193,7 +203,7 @@ _TEXT = """\
 # Losses on matrix factorisation: the dissertation's table
 
 Written by `docs/losses.py` from `experiments/recipes/loss_table.toml`: do not edit. `truerank
-reproduce losses` prints the same tables.
+reproduce losses` prints the results and the claims.
 
 Splits of NGCF, every item ranked, training items excluded; Recall@20 divides by |T_u|, NDCG@20 by
 the ideal of min(20, |T_u|). A tenth of the users have a fifth of their *training* items held out:
@@ -225,9 +235,10 @@ Holm over all of them. They speak of these trained models: users vary, seeds and
 
 {order}
 
-The published test is no random part of the data: log(1 + other users of the item) is {tested} in
-the mean of its pairs and {trained} in that of the training pairs, {errors} standard errors apart.
-Validation users are like the training pairs: what is best for them need not be best for the test.
+The published test is no random part of the data: items' shares of test pairs vary {published}
+times as much as chance would make them ({random} if the same pairs are split at random). The
+validation users are drawn at random from the training pairs: what is best for them need not be
+best for the test.
 
 <details><summary>All {n_tried} settings that were tried</summary>
 

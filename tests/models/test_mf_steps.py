@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -266,37 +267,61 @@ def test_optimisers_are_those_of_torch_on_the_rows_touched(optimiser: str, l2: f
     assert len(untouched) > 0
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-@pytest.mark.parametrize("cosine", [False, True], ids=["dot", "cosine"])
-def test_dense_adam_is_that_of_torch_on_all_rows(cosine: bool, workers: int) -> None:
-    """Three epochs of steps on few rows, the rate halved after each of them."""
-    o, size = objective("bpr", Plan(0, 1, 0, False, True), cosine=cosine), 5
-    W, H = (torch.tensor(x, requires_grad=True) for x in factors())
-    adam = torch.optim.Adam([W, H])
-    tables = [Table.of(side.copy(), "dense-adam") for side in factors()]
-    n_steps = -(-len(DATA) // size)
-    with on_all_cores(workers) as each:
-        steps = Steps(o, *tables, batch_size=size, each=each, parts=workers)
-        for epoch in range(3):
-            order, rate = np.random.default_rng(epoch).permutation(len(DATA)), 0.02 / 2**epoch
+N_STEPS, FEW = -(-len(DATA) // 5), 5
 
-            def step_of(s: int, before: int = epoch * n_steps, rate: float = rate) -> Step:
+
+def epochs_of_dense_adam(o: Objective, workers: int) -> Iterator[tuple[float, list[Table]]]:
+    """Loss and tables after each of three epochs of small steps, the rate halved between them."""
+    tables = [Table.of(side.copy(), "dense-adam") for side in factors()]
+    with on_all_cores(workers) as each:
+        steps = Steps(o, *tables, batch_size=FEW, each=each, parts=workers)
+        for epoch in range(3):
+
+            def step_of(s: int, epoch: int = epoch) -> Step:
+                number, rate = epoch * N_STEPS + s, 0.02 / 2**epoch
                 return Step.number(
-                    before + s, optimiser="dense-adam", rate=rate, l2=0.0, cosine=cosine
+                    number, optimiser="dense-adam", rate=rate, l2=0.0, cosine=o.cosine
                 )
 
-            loss = steps.epoch(order, KEY, step_of, lambda *_: None)
-            adam.param_groups[0]["lr"], total = rate, 0.0
-            for s in range(n_steps):
-                batch = steps.batch(order[s * size : (s + 1) * size], KEY, s)
-                own, _ = scores_by_torch(W, H, batch, cosine=cosine)
-                values = LOSSES["bpr"](own[:, 0], own[:, 1:])
-                adam.zero_grad()
-                values.mean().backward()
-                adam.step()
-                total += float(values.detach().sum())
-            assert loss == pytest.approx(total / len(DATA), rel=1e-3)
-            for table, side in zip(tables, (W, H), strict=True):
-                apart = np.abs(table.factors - side.detach().numpy())
-                assert np.median(apart) < 1e-5  # small gradients' rounding shows, as above
-                assert apart.max() < 0.1 * 0.02
+            yield steps.epoch(order_of(epoch), KEY, step_of, lambda *_: None), tables
+
+
+def order_of(epoch: int) -> np.ndarray:
+    return np.random.default_rng(epoch).permutation(len(DATA))
+
+
+@pytest.mark.parametrize("cosine", [False, True], ids=["dot", "cosine"])
+def test_dense_adam_is_that_of_torch_on_all_rows(cosine: bool) -> None:
+    o = objective("bpr", Plan(0, 1, 0, False, True), cosine=cosine)
+    W, H = (torch.tensor(x, requires_grad=True) for x in factors())
+    adam = torch.optim.Adam([W, H], lr=0.02)
+    drawn = Steps(
+        o, *(Table.of(side, "sgd") for side in factors()), batch_size=FEW, each=map, parts=1
+    )
+    for epoch, (loss, tables) in enumerate(epochs_of_dense_adam(o, 1)):
+        total = 0.0
+        for s in range(N_STEPS):
+            batch = drawn.batch(order_of(epoch)[s * FEW : (s + 1) * FEW], KEY, s)
+            own, _ = scores_by_torch(W, H, batch, cosine=cosine)
+            values = LOSSES["bpr"](own[:, 0], own[:, 1:])
+            adam.zero_grad()
+            values.mean().backward()
+            adam.step()
+            total += float(values.detach().sum())
+        assert loss == pytest.approx(total / len(DATA), rel=1e-3)
+        for table, side in zip(tables, (W, H), strict=True):
+            apart = np.abs(table.factors - side.detach().numpy())
+            assert np.median(apart) < 1e-5  # small gradients' rounding shows, as above
+            assert apart.max() < 0.1 * 0.02
+        adam.param_groups[0]["lr"] /= 2
+
+
+def test_the_number_of_threads_changes_no_bit_of_dense_adam() -> None:
+    o = objective("infonce", PLANS["shared-excluding"], cosine=True)
+    for (one, mine), (other, theirs) in zip(
+        epochs_of_dense_adam(o, 1), epochs_of_dense_adam(o, 3), strict=True
+    ):
+        assert one == other
+        for table, same in zip(mine, theirs, strict=True):
+            for array, again in zip(table, same, strict=True):
+                np.testing.assert_array_equal(array, again)

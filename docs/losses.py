@@ -19,6 +19,7 @@ from truerank.comparison.corrections import adjust
 from truerank.comparison.named_tests import run_test
 from truerank.data.interactions import Interactions
 from truerank.experiments.claims import LEVEL, answers
+from truerank.experiments.equal_search import expected_best
 from truerank.experiments.loss_recipe import LossCurve, LossRecipe, loss_recipe
 from truerank.experiments.loss_table import LossLine, LossTable, reached
 from truerank.report.figures import save_figure
@@ -65,7 +66,8 @@ def section(recipe: LossRecipe, data: str, lines: Sequence[LossLine], split: Spl
         data=data,
         published=f"{scatter(split):.2f}",
         random=f"{scatter(redrawn(split)):.2f}",
-        counts=", ".join(f"{line.row.name} {len(line.tried)}" for line in lines),
+        select=recipe.select_by,
+        least=least(lines),
         results=results(recipe, data, lines),
         claims=claims(recipe, data, lines),
         order=order(recipe, lines),
@@ -128,18 +130,38 @@ def claims(recipe: LossRecipe, data: str, lines: Sequence[LossLine]) -> str:
 
 
 def order(recipe: LossRecipe, lines: Sequence[LossLine]) -> str:
-    """All losses from the best on, and which of them can be told from it."""
+    """All losses from the best on, which can be told from it, and how each was searched."""
     metric = recipe.select_by
     ranked = sorted(lines, key=lambda line: -float(line.per_user(metric).mean()))
     best, *others = ranked
     tests = [run_test("paired-t", best.per_user(metric), line.per_user(metric)) for line in others]
     adjusted = adjust([test.p_value for test in tests], "holm")
-    rows = [[best.row.name, mean_and_spread(best.values(metric)), "", "", ""]]
-    for line, test, p in zip(others, tests, adjusted, strict=True):
-        behind = f"{-test.difference:+.4f} ± {test.std_error:.4f}"
-        said = "no" if p >= LEVEL else "yes"
-        rows.append([line.row.name, mean_and_spread(line.values(metric)), behind, f"{p:.2g}", said])
-    return _table(["loss", metric, "to the best", "p (Holm)", "worse for sure"], rows)
+    compared = [["", "", ""]] + [
+        [
+            f"{-test.difference:+.4f} ± {test.std_error:.4f}",
+            f"{p:.2g}",
+            "no" if p >= LEVEL else "yes",
+        ]
+        for test, p in zip(tests, adjusted, strict=True)
+    ]
+    rows = [
+        [line.row.name, mean_and_spread(line.values(metric)), *found, f"{len(line.tried)}",
+         *searched(line, least(lines))]
+        for line, found in zip(ranked, compared, strict=True)
+    ]  # fmt: skip
+    heads = ["loss", metric, "to the best", "p (Holm)", "worse for sure", "settings", "validation"]
+    return _table([*heads, f"best of {least(lines)}"], rows)
+
+
+def least(lines: Sequence[LossLine]) -> int:
+    """Settings of the row that was searched least."""
+    return min(len(line.tried) for line in lines)
+
+
+def searched(line: LossLine, k: int) -> list[str]:
+    """The best value on the validation users, and that to be expected after k settings."""
+    values = [trial.validation for trial in line.tried]
+    return [f"{max(values):.4f}", f"{expected_best(values, k):.4f}"]
 
 
 def tried(lines: Sequence[LossLine]) -> str:
@@ -231,7 +253,9 @@ Holm over all of them. They speak of these trained models: users vary, seeds and
 
 {claims}
 
-**Which loss is best, each tuned on the same users?** Settings tried: {counts}.
+**Which loss is best, each tuned on the same users?** The last columns are the validation users'
+{select}: that of the chosen setting, and the mean of the best of {least} of all its settings, which
+makes no longer search an advantage.
 
 {order}
 

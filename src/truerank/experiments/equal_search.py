@@ -4,9 +4,9 @@ Of n settings tried, k drawn at random without repetition have as their best, in
 
 .. math::  \mathrm E \max = \sum_{i=k}^{n} v_{(i)} \binom{i-1}{k-1} \Big/ \binom nk,
 
-with the values :math:`v_{(1)} \le \dots \le v_{(n)}` [dodge2019]_. It is fair as far as the settings
-of each search are as good as those of another: settings that a person chose one after the other
-are not drawn at random.
+with the values :math:`v_{(1)} \le \dots \le v_{(n)}` [dodge2019]_. It is fair as far as the
+settings of each search are as good as those of another: settings that a person chose one after
+the other are not drawn at random.
 """
 
 from __future__ import annotations

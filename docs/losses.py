@@ -233,9 +233,9 @@ they choose settings and epochs, by {select}. The chosen setting is trained with
 only these models see the test users. Values are means over seeds ± half of their range; *reached*
 is at least the printed number less {within}, in both metrics.
 
-The test users were looked at twice: a first table had sparse Adam only. Dense Adam
-([decision 9](decisions/0009-dense-adam.md)) was tried because many of its rows fell short of print; it
-is chosen here, like everything else, by the validation users.
+The test users were looked at twice: a first table had sparse Adam only. Dense Adam ([decision
+9](decisions/0009-dense-adam.md)) was tried because many of its rows fell short of print; it is
+chosen here, like everything else, by the validation users.
 
 Common to all: {common}.
 

@@ -18,6 +18,7 @@ import os
 import resource
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -202,9 +203,10 @@ def rows(rounds: int) -> list[Row]:
     warn_if_busy()
     data = gowalla()
     small = data.select(np.arange(len(data)) < 3 * BATCH)
-    for shared in (True, False):  # compiled before the clock runs
-        for loss in LOSSES:
-            next(ours(small, loss, n=SHARED if shared else OWN, shared=shared))
+    for shared, optimiser in product((True, False), ("adam", "dense-adam")):
+        for loss in LOSSES:  # compiled before the clock runs
+            n = SHARED if shared else OWN
+            next(ours(small, loss, n=n, shared=shared, optimiser=optimiser))
     with threadpool_limits(None):
         found = [row for loss in LOSSES for row in compare(data, loss, shared=True, rounds=rounds)]
         found += compare(data, "bpr", shared=False, rounds=max(1, rounds - 1))

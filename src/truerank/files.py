@@ -24,8 +24,7 @@ def written_whole(path: str | Path, *, force: bool = True) -> Iterator[Path]:
     temporary = target.with_name(f".{target.name}.{own}.tmp")
     try:
         with readable_errors(target):
-            if not target.parent.is_dir():
-                raise StorageError(f"the folder {target.parent} does not exist; create it first")
+            check_folder(target)
             if not force and target.exists():
                 raise StorageError(f"{target} exists already; choose another name or pass --force")
             yield temporary
@@ -33,6 +32,12 @@ def written_whole(path: str | Path, *, force: bool = True) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # where we may not remove it, we could not make it either
             temporary.unlink(missing_ok=True)
+
+
+def check_folder(path: Path) -> None:
+    """There is a folder for this file."""
+    if not path.parent.is_dir():
+        raise StorageError(f"the folder {path.parent} does not exist; create it first")
 
 
 @contextmanager

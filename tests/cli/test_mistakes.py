@@ -32,6 +32,18 @@ from .conftest import Run, log, write_csv
         (["fit", "--data", "demo", "--set", "l2"], "written as name=value"),
         (["fit", "--data", "demo", "--set", "l2=much"], "l2 must be a number, got 'much'"),
         (
+            ["fit", "--data", "demo", "--model", "mf loss=infonce temperature=0"],
+            "temperature must be a positive number, got 0.0",
+        ),
+        (
+            ["fit", "--data", "demo", "--model", "mf loss=ccl margin=1.5"],
+            "margin must be in [0, 1), got 1.5",
+        ),
+        (
+            ["fit", "--data", "demo", "--model", "mf loss_params=0.1"],
+            "--set must be a parameter of mf, got 'loss_params=0.1'",
+        ),
+        (
             ["fit", "--data", "demo", "--model", "item-knn", "--set", "k=0.5"],
             "k must be a whole number",
         ),

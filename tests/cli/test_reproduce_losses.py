@@ -73,5 +73,7 @@ def test_a_curve_is_a_figure(run: Run, tmp_path: Path) -> None:
 def test_mistakes(run: Run, tmp_path: Path) -> None:
     assert "one of BPR, MINE" in run("reproduce", "losses", "--row", "mine").sentence
     assert "one of temperature" in run("reproduce", "losses", "--curve", "weights").sentence
+    both = run("reproduce", "losses", "--curve", "temperature", "--row", "MINE")
+    assert "--row must be left out with --curve" in both.sentence
     assert "one of gowalla for BPR" in run("reproduce", "losses", "--data", "yelp2018").sentence
     assert list(tmp_path.glob("*.json")) == []

@@ -77,7 +77,7 @@ def test_set_that_exists_as_npz_only(places: tuple[Path, Path]) -> None:
     ("name", "hint"),
     [
         ("ml1m", "did you mean 'ml-1m'"),
-        ("Gowala", "did you mean 'gowalla'"),
+        ("Gowala", r"did you mean 'gowalla'\?$"),
         ("my-shp", "did you mean 'my-shop'"),
         ("zzzz", "known: demo, ml-100k, ml-1m"),
         ("../secret", "there is no data set called '../secret'"),

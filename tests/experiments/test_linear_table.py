@@ -118,6 +118,7 @@ def test_answers_are_paired_tests_of_the_lines(table: LinearTable) -> None:
     a, b = (by_name[name].table.per_user("ndcg@100")[1] for name in ("EDLAE + HT", "EDLAE"))
     assert one.difference == pytest.approx((a - b).mean())
     assert one.std_error == pytest.approx((a - b).std(ddof=1) / np.sqrt(30))
+    assert one.lead == one.difference
     assert one.published == {"ml-20m": pytest.approx(0.002), "netflix": pytest.approx(0.0)}
     assert answers(table.recipe, []) == []
 
@@ -134,7 +135,7 @@ def test_answers_are_paired_tests_of_the_lines(table: LinearTable) -> None:
 def test_answers_in_words(difference: float, error: float, p: float, words: str) -> None:
     answer = Answer(
         question=linear_recipe().questions[0], metric="ndcg@100", difference=difference,
-        std_error=error, p_adjusted=p, published={},
+        std_error=error, lead=difference, p_adjusted=p, published={},
     )  # fmt: skip
     assert answer.words == words
 

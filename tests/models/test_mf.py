@@ -284,6 +284,8 @@ def test_the_held_out_part_is_a_fifth_of_some_users() -> None:
         ),
         ({"negatives": "popular"}, "did you mean 'popularity'"),
         ({"optimiser": "adma"}, "did you mean 'adam'"),
+        ({"epsilon": 0}, "epsilon must be a number of at least 1e-30"),
+        ({"loss_params": 0.1}, 'parameters by name, got 0.1; such as {"temperature": 0.1}'),
         ({"dim": 0}, "dim must be a whole number, at least 1, got 0"),
         ({"rate": -1.0}, "rate must be positive and finite, got -1.0"),
         ({"l2": -1.0}, "l2 must be at least 0"),

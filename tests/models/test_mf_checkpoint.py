@@ -9,7 +9,13 @@ import pytest
 import torch
 
 import truerank as tr
-from truerank.errors import DivergedError, FileFormatError, InvalidDataError, StorageError
+from truerank.errors import (
+    DivergedError,
+    FileFormatError,
+    InvalidArgumentError,
+    InvalidDataError,
+    StorageError,
+)
 from truerank.models import MF
 from truerank.models.mf.checkpoint import read_checkpoint
 from truerank.models.mf.validation import Judges, held_out_part
@@ -37,6 +43,33 @@ def test_training_goes_on_to_the_same_bits(tmp_path: Path, optimiser: str, share
     again = MF("bpr", **settings).fit(TRAIN, checkpoint=path)  # nothing is left to do
     assert_same(again, whole)
     assert [p.name for p in tmp_path.iterdir()] == ["mf.npz"]
+
+
+@pytest.mark.parametrize("first", [3, 4])
+def test_training_goes_on_although_its_last_epoch_was_judged_out_of_turn(
+    tmp_path: Path, first: int
+) -> None:
+    settings = LONG | {"validation_every": 2, "plateau": 1}
+    whole = MF("bpr", **settings).fit(TRAIN)
+    short = MF("bpr", **settings | {"epochs": first}).fit(TRAIN, checkpoint=tmp_path / "c")
+    assert np.isfinite(short.validations[-1])
+    assert_same(
+        MF("bpr", **settings | {"epochs": first}).fit(TRAIN, checkpoint=tmp_path / "c"), short
+    )
+    resumed = MF("bpr", **settings).fit(TRAIN, checkpoint=tmp_path / "c")
+    assert np.isnan(whole.validations[0::2][:-1]).all()
+    assert np.isfinite(whole.validations[-1])
+    assert_same(resumed, whole)
+
+
+def test_what_a_checkpoint_cannot_do_is_said_before_training(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"the folder .*nowhere does not exist"):
+        MF("bpr", **LONG).fit(TRAIN, checkpoint=tmp_path / "nowhere" / "c")
+    MF("bpr", **QUICK | {"epochs": 2}).fit(TRAIN, checkpoint=tmp_path / "c")
+    with pytest.raises(InvalidArgumentError, match=r"epochs must be at least 2, which .*c has"):
+        MF("bpr", **QUICK | {"epochs": 1}).fit(TRAIN, checkpoint=tmp_path / "c")
+    with pytest.raises(InvalidDataError, match="no interaction to learn from"):
+        MF("bpr", **QUICK).fit(TRAIN.select(np.zeros(len(TRAIN), np.bool_)))
 
 
 def test_an_interrupted_training_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

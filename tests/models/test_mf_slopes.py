@@ -137,9 +137,19 @@ def test_extreme_scores_give_finite_losses_and_slopes(name: str) -> None:
 def test_a_loss_of_nan_scores_is_nan() -> None:
     for name in LOSSES:
         m = 2 if "tau_pos" in inputs_of(name) else 0
-        own, neg = np.full((1, 1 + m), np.nan, np.float32), np.zeros((1, 5), np.float32)
-        tau = np.full(1, 0.1 if m else 0.0, np.float32)
-        assert np.isnan(slopes_of_tile(Rule.of(name, {}), own, neg, tau, m, np.float32(1))), name
+        for bad in ("own", "neg"):
+            own, neg = np.zeros((1, 1 + m), np.float32), np.zeros((1, 5), np.float32)
+            {"own": own, "neg": neg}[bad][:, :] = np.nan
+            tau = np.full(1, 0.1 if m else 0.0, np.float32)
+            total = slopes_of_tile(Rule.of(name, {}), own, neg, tau, m, np.float32(1))
+            assert np.isnan(total), (name, bad)
+
+
+def test_torch_does_not_hide_nan_either() -> None:
+    for name in LOSSES:
+        pos, neg = torch.zeros(1), torch.full((1, 5), torch.nan)
+        debiased = {"tau_pos": 0.1, "extra_pos": torch.zeros(1, 2)}
+        assert LOSSES[name](pos, neg, **debiased if "tau_pos" in inputs_of(name) else {}).isnan()
 
 
 def test_every_loss_of_the_table_has_slopes_and_no_other() -> None:

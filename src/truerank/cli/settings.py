@@ -7,14 +7,23 @@ from typing import Any
 from truerank.cli.mistakes import suggestion
 from truerank.errors import InvalidArgumentError
 
+OF_THE_LOSS = ("temperature", "margin", "weight")
+"""Parameters of losses, which models that have a loss take together as ``loss_params``."""
+
 
 def parse_settings(words: list[str], known: dict[str, Any], model: str) -> dict[str, Any]:
     """Parameters by name, read as the type of their usual values.
 
     >>> parse_settings(["k=50", "similarity=jaccard"], {"k": 100, "similarity": "cosine"}, "knn")
     {'k': 50, 'similarity': 'jaccard'}
+    >>> parse_settings(["temperature=0.1"], {"loss_params": None}, "mf")
+    {'loss_params': {'temperature': 0.1}}
     """
     values: dict[str, Any] = {}
+    of_loss: dict[str, Any] = {}
+    if "loss_params" in known:
+        known = {n: usual for n, usual in known.items() if n != "loss_params"}
+        known |= dict.fromkeys(OF_THE_LOSS, 1.0)
     for word in (part for text in words for part in text.replace(",", " ").split()):
         name, given, value = word.partition("=")
         if not given:
@@ -24,8 +33,8 @@ def parse_settings(words: list[str], known: dict[str, Any], model: str) -> dict[
             raise InvalidArgumentError(
                 "--set", word, f"a parameter of {model}", may + suggestion(name, known)
             )
-        values[name] = _read(name, value, known[name])
-    return values
+        (of_loss if name in OF_THE_LOSS else values)[name] = _read(name, value, known[name])
+    return values | ({"loss_params": of_loss} if of_loss else {})
 
 
 def _read(name: str, text: str, usual: Any) -> Any:

@@ -97,6 +97,7 @@ def absent(dataset: Dataset, why: str) -> str:
 def unknown(name: str) -> str:
     """One sentence for a name that nothing goes by, with the nearest that something does."""
     known = ["demo", *(n for dataset in DATASETS.values() for n in dataset.names)]
-    near = difflib.get_close_matches(name.lower(), [*known, *names_in_user_folder()], cutoff=0.5)
+    every = dict.fromkeys([*known, *names_in_user_folder()])  # each once
+    near = [n for n in difflib.get_close_matches(name.lower(), every, cutoff=0.5) if n != name]
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(known)}"
     return f"there is no data set called {name!r}; {hint}"

@@ -18,11 +18,20 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A claim as a comparison of two rows of a table."""
+    """A claim as a comparison of two rows of a table.
+
+    Attributes:
+        claim: In words.
+        better: The row that is said to be better.
+        worse: The other.
+        margin: The part of the other's mean by which it may be behind: 0 for "better", a small
+            part for "on par", since no test can show that two are equal.
+    """
 
     claim: str
     better: str
     worse: str
+    margin: float = 0.0
 
 
 class Asked(Protocol):
@@ -69,7 +78,8 @@ class Answer:
         metric: In the notation ``ndcg@100``.
         difference: Mean difference.
         std_error: Its standard error.
-        p_adjusted: Of the paired t test, by Holm over all questions and metrics.
+        lead: Mean of better minus (1 - margin) worse, which is what is tested.
+        p_adjusted: Of its paired t test, by Holm over all questions and metrics.
         published: The printed difference, by data set.
     """
 
@@ -77,6 +87,7 @@ class Answer:
     metric: str
     difference: float
     std_error: float
+    lead: float
     p_adjusted: float
     published: dict[str, float]
 
@@ -87,7 +98,7 @@ class Answer:
             return "equal"
         if self.p_adjusted >= LEVEL:
             return "not shown"
-        return "confirmed" if self.difference > 0 else "refuted"
+        return "confirmed" if self.lead > 0 else "refuted"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -112,17 +123,19 @@ def answers(recipe: Asked, lines: Iterable[Judged], *, correction: str = "holm")
     ]
     if not asked:
         return []
-    outcomes = []
+    outcomes, tested = [], []
     for question, metric in asked:
         a, b = (by_name[name].per_user(metric) for name in (question.better, question.worse))
         outcomes.append(run_test("paired-t", a, b))
-    adjusted = adjust([outcome.p_value for outcome in outcomes], correction)
+        tested.append(run_test("paired-t", a, (1.0 - question.margin) * b))
+    adjusted = adjust([test.p_value for test in tested], correction)
     return [
         Answer(
             question=question,
             metric=metric,
             difference=outcome.difference,
             std_error=outcome.std_error,
+            lead=test.difference,
             p_adjusted=float(p),
             published=_published(
                 recipe.metrics.index(metric),
@@ -130,7 +143,9 @@ def answers(recipe: Asked, lines: Iterable[Judged], *, correction: str = "holm")
                 by_name[question.worse].row,
             ),
         )
-        for (question, metric), outcome, p in zip(asked, outcomes, adjusted, strict=True)
+        for (question, metric), outcome, test, p in zip(
+            asked, outcomes, tested, adjusted, strict=True
+        )
     ]
 
 

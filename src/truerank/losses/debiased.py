@@ -161,12 +161,12 @@ def infonce_debiased(
     # Everything relative to the positive, e^{(s - s+)/t}: shifts cancel before they can round.
     log_all = _log_mean_exp(ahead(pos, neg, temperature))
     gap = tau.log() + (_log_mean_exp(ahead(pos, more, temperature)) - log_all)
-    something_left = gap < 0
+    something_left = ~(gap >= 0)  # NaN is not to be hidden by the floor
     # Rows with nothing left get any finite number here: a NaN would leak through `where`.
     share_left = -torch.where(something_left, gap, -1.0).expm1()
     log_f = log_all + share_left.log() - (-tau).log1p()
     floor = -(1.0 + pos) / temperature
-    log_f = torch.where(something_left & (log_f > floor), log_f, floor)
+    log_f = torch.where(something_left & ~(log_f <= floor), log_f, floor)
     log_weight = math.log(weight) if weight > 0 else -math.inf
     return -logsigmoid(-(log_f + log_weight))
 

@@ -21,7 +21,8 @@ def softmax(pos: Tensor, neg: Tensor) -> Tensor:
 
     This is the softmax over the catalogue when ``neg`` holds every other item, each once. With a
     sample of them it is not an estimate of that one: see :func:`sampled_softmax`. The likelihood
-    of several positives of a user is a product, so their losses add up, one row each.
+    of several positives of a user is a product, so their losses add up, one row each. It assumes
+    that users choose one item at a time, in proportion to :math:`e^s` [liang2018]_.
 
     Gradient, with :math:`p_j` the softmax of :math:`(s^+, s^-_1, \dots, s^-_n)`:
     :math:`\partial\ell/\partial s^+ = p_0 - 1`, :math:`\partial\ell/\partial s^-_j = p_j`.

@@ -12,6 +12,7 @@ from truerank.cli.options import Force
 from truerank.cli.output import new_file, print_json, print_table, ready, remark
 from truerank.cli.reproduce.options import AsJson
 from truerank.cli.reproduce.pairs import report_file, write_report
+from truerank.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from truerank.experiments.claims import Answer
@@ -51,6 +52,8 @@ def losses(
     recipe = loss_recipe()
     chosen = [recipe.row(name) for name in row] if row else recipe.rows
     if curve:
+        if row:
+            raise InvalidArgumentError("--row", row[0], "left out with --curve, which has its own")
         for name in curve:
             recipe.curve(name)  # a mistake is seen before the work starts
             if out is not None:
@@ -148,7 +151,7 @@ def _draw(
     for name in names:
         curve = recipe.curve(name)
         table = LossTable(curve.data, cache=cache)
-        with Progress(f"curve of {name}", total=sum(map(len, curve.values.values()))) as bar:
+        with Progress(f"curve of {name}", total=table.points(curve)) as bar:
             found = table.curve(curve, bar.advance)
         points = {
             loss: [(trial.setting[curve.parameter], trial.validation) for trial in trials]

@@ -34,7 +34,7 @@ class Counters:
         epoch: Epochs done.
         step: Steps done.
         rate: Of the next step.
-        waited: Checks since the value was better than before or the rate was halved.
+        waited: Checks since the value was better than before.
         best_epoch: The epoch with the best value; 0 for none yet.
         best_value: That value.
         stopped: Whether the checks have said enough.

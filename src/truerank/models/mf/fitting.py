@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError
+from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.files import check_folder
 from truerank.losses import inputs_of
 from truerank.metrics import parse
 from truerank.models.factor_model import FactorModel, Factors, check_counts, start_factors
@@ -45,6 +46,7 @@ class TrainedMF(FactorModel):
     hidden: float
     alpha: float
     optimiser: str
+    epsilon: float
     rate: float
     min_rate: float
     plateau: int
@@ -79,11 +81,14 @@ class TrainedMF(FactorModel):
                 interactions are held out, see ``validation_share``.
             checkpoint: A file to write all that is needed to go on. If it is there already,
                 training goes on from it, to the same bits as if it had never stopped. ``epochs``
-                may have grown meanwhile; other settings and the data must be the same.
+                may have grown meanwhile; other settings and the data must be the same. Of a loss
+                of your own only the name can be compared.
             checkpoint_every: Epochs between writing it.
             workers: Threads.
         """
         check_counts(checkpoint_every=checkpoint_every)
+        if not len(interactions):
+            raise InvalidDataError("there is no interaction to learn from; fit needs some")
         learned, judges = self._parts(interactions, validation)
         objective = self._objective(learned, learned.item_counts, self._plan())
         check_fits(interactions, objective.plan, self.batch_size, self.dim)
@@ -179,6 +184,7 @@ class TrainedMF(FactorModel):
     def _schedule(self) -> Schedule:
         return Schedule(
             optimiser=self.optimiser,
+            epsilon=self.epsilon,
             min_rate=self.min_rate,
             l2=self.l2,
             batch_size=self.batch_size,
@@ -211,7 +217,15 @@ class TrainedMF(FactorModel):
 
     def _start(self, data: Interactions, keeping: Keeping | None, *, judged: bool) -> Training:
         if keeping is not None and keeping.path.exists():
-            return read_checkpoint(keeping.path, keeping.identity)
+            held = read_checkpoint(keeping.path, keeping.identity)
+            if held.at.epoch > self.epochs:
+                raise InvalidArgumentError(
+                    "epochs", self.epochs, f"at least {held.at.epoch}, which {keeping.path} has",
+                    "ask for as many, or name another file",
+                )  # fmt: skip
+            return held
+        if keeping is not None:
+            check_folder(keeping.path)
         start = start_factors(
             data.n_users + data.n_items, self.dim, self.init_std, self.seed, "float32"
         )

@@ -44,7 +44,7 @@ class MF(TrainedMF):
     a batch. That changes nothing in expectation, makes a step somewhat noisier, and turns the work
     into matrix products, so that many more negatives cost less. ``"in-batch"`` takes the positives
     of the other pairs, which come by popularity. With ``exclude_positives`` a shared negative that
-    the user has is replaced by another of the batch's negatives. ``correct`` takes
+    the user has is replaced by another of the batch's negatives, if there is one. ``correct`` takes
     :math:`t \log(q_j |I|)` off the score of a negative, t the temperature: exponentials then have
     the expectation of uniform negatives. ``"sampled_softmax"`` corrects by itself.
 
@@ -52,8 +52,8 @@ class MF(TrainedMF):
     that the user likes :math:`\tau_u = ((1 + \alpha)|I_u| + K) / |I|` of all items; their
     negatives must not leave positives out.
 
-    **Steps** touch only the rows of a batch (:mod:`.rows`), and so does ``l2``: the gradient of a
-    touched row has l2 times the row added.
+    **Steps** touch only the rows of a batch (:mod:`.rows`; ``"dense-adam"`` moves the others too),
+    and so does ``l2``: the gradient of a touched row has l2 times the row added.
 
     **Stopping**: a tenth of the users have a fifth of their items held out and judge after each
     epoch; the best epoch is kept, and trained without those items. ``validation_share=0`` trains
@@ -63,9 +63,10 @@ class MF(TrainedMF):
     nobody's positive, unless it is drawn as a negative (uniform ones are). With a cosine, the
     factors kept are of length 1, so that dot products are the scores. New users: :mod:`.fold_in`.
 
-    Memory: both factor matrices three times (Adam), four with judges, and the buffers of
-    :mod:`.steps`, in float32: for gowalla, dim 64, batches of 1,024 and 800 negatives 73 MB
-    and 6 MB. The same seed gives the same bits for any number of threads.
+    Memory: both factor matrices three times (Adam), four with judges, the buffers of :mod:`.steps`,
+    and while the judges look vectors of length 1 for a cosine, all in float32: for gowalla, dim 64,
+    batches of 1,024 and 800 negatives 96 MB at the peak, 115 MB with a cosine. The same seed gives
+    the same bits for any number of threads.
 
     Attributes:
         loss: A name of :data:`truerank.losses.LOSSES`, or a torch function of the same shape.
@@ -85,6 +86,8 @@ class MF(TrainedMF):
             ``"dense-adam"`` lets the others go on by their momentum, which favours rare users and
             items (:mod:`.momentum`), and wants a smaller rate.
         rate: Of the first step.
+        epsilon: Of Adam and Adagrad, beside the root of v. Gradients about as small do not reach
+            full steps: losses whose positives weigh little (``"mse_debiased"``) want less.
         min_rate: The rate is never halved below this.
         plateau: Checks without a better value before the rate is halved.
         l2: Penalty of touched rows.
@@ -117,6 +120,7 @@ class MF(TrainedMF):
     alpha: float = 0.0
     optimiser: Literal["adam", "dense-adam", "adagrad", "sgd"] = "adam"
     rate: float = 1e-3
+    epsilon: float = 1e-8
     min_rate: float = 1e-6
     plateau: int = 2
     l2: float = 0.0
@@ -152,6 +156,8 @@ class MF(TrainedMF):
             popularity_power=self.popularity_power, hidden=self.hidden, alpha=self.alpha,
             min_rate=self.min_rate, l2=self.l2,
         )  # fmt: skip
+        if not is_number(self.epsilon) or not 1e-30 <= self.epsilon < np.inf:
+            raise InvalidArgumentError("epsilon", self.epsilon, "a number of at least 1e-30")
         if not is_number(self.validation_share) or not 0 <= self.validation_share <= 1:
             raise InvalidArgumentError("validation_share", self.validation_share, "from 0 to 1")
         if self.exclude_positives and self._debiased:

@@ -11,8 +11,10 @@ so k steps together are :math:`-(D_t - \rho^k D_{t+k})\, m_t / \sqrt{v_t}` with
 .. math::  D_t = \sum_{j \ge 1} \eta_{t+j}\, \rho^j = \rho\,(\eta_{t+1} + D_{t+1}),
 
 one number for each step of an epoch, in which the rate is the same. Before a batch is scored its
-rows are brought up to the step before, and after an epoch all rows are. Only epsilon, which stays
-beside :math:`\sqrt{v_t}` instead of :math:`\sqrt{v_{t+j}}`, makes a difference to the dense loop.
+rows are brought up to the step before, and after an epoch all rows are. Only epsilon makes a
+difference to the loop of ``torch.optim.Adam``: it stays beside :math:`\sqrt{v_t}` for all of the k
+steps, and is not divided by :math:`\sqrt{1 - \beta_2^s}` at the start. That matters to gradients of
+about epsilon only.
 
 What it is good for: a row that is touched in a share p of the steps moves by about
 :math:`\eta/\sqrt p` at each touch, where sparse Adam moves it by :math:`\eta`, so that the vectors
@@ -27,10 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.models.mf.compiled import fast
-from truerank.models.mf.rows import AHEAD, BETA1, BETA2, EPSILON, Table, ask_for, start_correction
+from truerank.models.mf.rows import AHEAD, BETA1, BETA2, Table, ask_for, start_correction
 
 _RHO = BETA1 / np.sqrt(BETA2)
-_EPS = np.float32(EPSILON)
 
 
 def tails(first: int, n_steps: int, rate: float) -> NDArray[np.float64]:
@@ -50,6 +51,7 @@ def bring_up(
     to: int,
     first: int,
     tails: NDArray[np.float64],
+    epsilon: np.float32,
     part: int,
     parts: int,
 ) -> None:
@@ -61,6 +63,7 @@ def bring_up(
         to: The step after which the rows are wanted.
         first: The steps before this epoch.
         tails: Of this epoch, from ``first`` on.
+        epsilon: Beside the root of v.
         part: Which part of the rows.
         parts: How many there are.
     """
@@ -77,7 +80,7 @@ def bring_up(
         less_m, less_v = np.float32(BETA1**missed), np.float32(BETA2**missed)
         row, m, v = table.factors[i], table.states[i, 0], table.states[i, 1]
         for k in range(len(row)):
-            row[k] -= reach * m[k] / (np.sqrt(v[k]) + _EPS)
+            row[k] -= reach * m[k] / (np.sqrt(v[k]) + epsilon)
             m[k] *= less_m
             v[k] *= less_v
         table.last[i] = to

@@ -12,9 +12,9 @@ optimiser       step of a row with gradient g, its penalty included
 ==============  ==============================================================================
 
 Adam [kingma2015]_ is that of ``torch.optim.SparseAdam``: s counts the steps of all rows, and a
-row that is not touched keeps its m and v; dense Adam is that of ``torch.optim.Adam``. A row's
-gradient is summed, projected where the similarity is a cosine, and used at once: gradients are
-never stored for all rows.
+row that is not touched keeps its m and v; dense Adam is that of ``torch.optim.Adam`` but for the
+place of epsilon. A row's gradient is summed, projected where the similarity is a cosine, and used
+at once: gradients are never stored for all rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OPTIMISERS = ("adam", "dense-adam", "adagrad", "sgd")
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 _ADAM, DENSE_ADAM, _ADAGRAD = 0, 1, 2
 _N_STATES = {"adam": 2, "dense-adam": 2, "adagrad": 1, "sgd": 0}
-_B1, _B2, _EPS = np.float32(1 - BETA1), np.float32(1 - BETA2), np.float32(EPSILON)
+_B1, _B2 = np.float32(1 - BETA1), np.float32(1 - BETA2)
 _TINY = np.float32(1e-30)
 
 AHEAD = 3
@@ -69,13 +69,26 @@ class Step(NamedTuple):
     rate: np.float32  # Adam's correction for the start included
     l2: np.float32
     cosine: bool
+    epsilon: np.float32
 
     @classmethod
-    def number(cls, s: int, *, optimiser: str, rate: float, l2: float, cosine: bool) -> Step:
+    def number(
+        cls,
+        s: int,
+        *,
+        optimiser: str,
+        rate: float,
+        l2: float,
+        cosine: bool,
+        epsilon: float = EPSILON,
+    ) -> Step:
         """Step ``s``, from 1."""
         if "adam" in optimiser:
             rate *= float(start_correction(s))
-        return cls(s, OPTIMISERS.index(optimiser), np.float32(rate), np.float32(l2), cosine)
+        return cls(
+            s, OPTIMISERS.index(optimiser), np.float32(rate), np.float32(l2), cosine,
+            np.float32(epsilon),
+        )  # fmt: skip
 
 
 def start_correction(s: Any) -> Any:
@@ -103,14 +116,14 @@ def _move(table: Table, i: int, grad: Floats, step: Step) -> None:
         for k in range(len(row)):
             m[k] += _B1 * (grad[k] - m[k])
             v[k] += _B2 * (grad[k] * grad[k] - v[k])
-            row[k] -= step.rate * m[k] / (np.sqrt(v[k]) + _EPS)
+            row[k] -= step.rate * m[k] / (np.sqrt(v[k]) + step.epsilon)
         if step.optimiser == DENSE_ADAM:
             table.last[i] = step.s
     elif step.optimiser == _ADAGRAD:
         v = table.states[i, 0]
         for k in range(len(row)):
             v[k] += grad[k] * grad[k]
-            row[k] -= step.rate * grad[k] / (np.sqrt(v[k]) + _EPS)
+            row[k] -= step.rate * grad[k] / (np.sqrt(v[k]) + step.epsilon)
     else:
         for k in range(len(row)):
             row[k] -= step.rate * grad[k]

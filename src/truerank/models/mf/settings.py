@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from truerank.data.interactions import Interactions
@@ -34,6 +34,10 @@ def check_one_of(name: str, value: object, known: tuple[str, ...]) -> None:
 
 def check_loss(loss: Loss, parameters: dict[str, Any] | None) -> None:
     """A known name with parameters it can use, or any function."""
+    if not isinstance(parameters, Mapping | None):
+        raise InvalidArgumentError(
+            "loss_params", parameters, "parameters by name", 'such as {"temperature": 0.1}'
+        )
     if isinstance(loss, str):
         check_parameters(loss, parameters or {})
     elif not callable(loss):

@@ -156,7 +156,7 @@ def _infonce_debiased(
     f = (everything - tau * positives) / (_1 - tau)
     floor = exp32((-_1 - top) * inverse)
     own = exp32((pos - top) * inverse)
-    kept = f > floor
+    kept = not f <= floor  # which NaN is not either: it must be seen
     f = f if kept else floor
     whole = own + weight * f
     slope = scale * weight / ((_1 - tau) * t * whole) if kept else _0

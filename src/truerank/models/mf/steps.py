@@ -112,7 +112,7 @@ class Steps:
         Args:
             order: Positions of the pairs.
             key: Of the draws of this epoch.
-            step_of: How far rows move in step s, from 1.
+            step_of: How far rows move in step s, from 1; with one rate for the whole epoch.
             check: Called with the number of every step, from 1, and its mean loss.
         """
         first = range(0, len(order), self.batch_size)
@@ -147,8 +147,8 @@ class Steps:
 
         def both(users: Rows, items: Rows, to: int) -> None:
             def part(i: int) -> None:
-                bring_up(self.items, items, to, before, left, i, parts)
-                bring_up(self.users, users, to, before, left, i, parts)
+                bring_up(self.items, items, to, before, left, step.epsilon, i, parts)
+                bring_up(self.users, users, to, before, left, step.epsilon, i, parts)
 
             self.each(part, range(parts))
 

@@ -30,6 +30,7 @@ class Schedule:
     """How long, how fast, and by which draws."""
 
     optimiser: str
+    epsilon: float
     min_rate: float
     l2: float
     batch_size: int
@@ -92,6 +93,9 @@ def train(
             if keeping and (over or at.epoch % keeping.every == 0):
                 write_checkpoint(keeping.path, training, keeping.identity)
                 written = at.epoch
+        if judges is not None and at.epoch % schedule.check_every:
+            # Out of turn, after the checkpoint: training that goes on has not seen it.
+            training.validations[-1] = _look(training, objective, judges, each)
 
 
 def _epoch(steps: Steps, training: Training, schedule: Schedule, cause: str) -> float:
@@ -100,7 +104,7 @@ def _epoch(steps: Steps, training: Training, schedule: Schedule, cause: str) -> 
     def step_of(number: int) -> Step:
         return Step.number(
             at.step + number, optimiser=schedule.optimiser, rate=at.rate, l2=schedule.l2,
-            cosine=objective.cosine,
+            cosine=objective.cosine, epsilon=schedule.epsilon,
         )  # fmt: skip
 
     def check(number: int, loss: float) -> None:
@@ -130,24 +134,36 @@ def _check(
 ) -> float:
     """The judges' value of this epoch, NaN if they were not asked, and what follows from it."""
     at = training.at
-    last = at.epoch == schedule.epochs
-    if judges is not None and at.epoch % schedule.check_every and not last:
+    if judges is not None and at.epoch % schedule.check_every:
         return np.nan
-    users, items = training.users.factors, training.items.factors
-    if judges is None:
-        value = -training.losses[-1]
-    else:
-        value = judges.value(unit(users, objective.cosine), unit(items, objective.cosine), each)
-    if value > at.best_value:
-        at.best_value, at.best_epoch, at.waited = float(value), at.epoch, 0
-        if judges is not None:
-            training.best_users[...], training.best_items[...] = users, items
-    else:
-        at.waited += 1
+    before = at.best_epoch
+    value = _look(training, objective, judges, each)
+    at.waited = 0 if at.best_epoch > before else at.waited + 1
+    if at.waited:
         if at.waited % schedule.plateau == 0:
             at.rate = max(at.rate / 2, min(schedule.min_rate, at.rate))
         at.stopped = judges is not None and at.waited >= schedule.patience
-    return np.nan if judges is None else float(value)
+    return np.nan if judges is None else value
+
+
+def _look(
+    training: Training,
+    objective: Objective,
+    judges: Judges | None,
+    each: Each,  # type: ignore[type-arg]
+) -> float:
+    """The value of the factors as they are, which are kept if it is the best so far."""
+    at, users, items = training.at, training.users.factors, training.items.factors
+    if judges is None:
+        value = -float(training.losses[-1])
+    else:
+        cosine = objective.cosine
+        value = float(judges.value(unit(users, cosine), unit(items, cosine), each))
+    if value > at.best_value:
+        at.best_value, at.best_epoch = value, at.epoch
+        if judges is not None:
+            training.best_users[...], training.best_items[...] = users, items
+    return value
 
 
 def unit(factors: Floats, cosine: bool) -> Floats:

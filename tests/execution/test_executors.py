@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sample_tasks import (
     die,
@@ -126,17 +127,19 @@ def test_a_reader_that_stops_stops_the_work() -> None:
 
 def test_what_has_not_started_is_not_waited_for() -> None:
     done: list[int] = []
-    go = threading.Event()
+    go, both = threading.Event(), threading.Barrier(3)
 
     def work(x: int) -> int:
         if x > 0:
+            both.wait(30)
             go.wait(30)
         done.append(x)
         return x
 
     results = Threads(2).imap(work, range(1000))
     with closed_after(results):
-        next(results)  # now 1 and 2 wait at work, and 3 for a thread
+        next(results)
+        both.wait(30)  # now 1 and 2 wait at work, and 3 for a thread
         later = threading.Timer(1.0, go.set)
         later.start()
     later.join()
@@ -179,7 +182,9 @@ def test_blas_has_one_thread_while_threads_work_and_its_own_afterwards() -> None
         # OpenMP, which torch may have loaded, counts threads for each thread that asks.
         return [p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"]
 
+    np.linalg.norm(np.eye(2))  # numpy brings a BLAS
     before = threads_of_blas()
+    assert before
     with closed_after(Threads(2).imap(lambda _: threads_of_blas(), range(4))) as results:
         for _, threads in results:
             assert set(threads) == {1}

@@ -7,9 +7,6 @@ from typing import Any
 from truerank.cli.mistakes import suggestion
 from truerank.errors import InvalidArgumentError
 
-OF_THE_LOSS = ("temperature", "margin", "weight")
-"""Parameters of losses, which models that have a loss take together as ``loss_params``."""
-
 
 def parse_settings(words: list[str], known: dict[str, Any], model: str) -> dict[str, Any]:
     """Parameters by name, read as the type of their usual values.
@@ -21,9 +18,11 @@ def parse_settings(words: list[str], known: dict[str, Any], model: str) -> dict[
     """
     values: dict[str, Any] = {}
     of_loss: dict[str, Any] = {}
-    if "loss_params" in known:
-        known = {n: usual for n, usual in known.items() if n != "loss_params"}
-        known |= dict.fromkeys(OF_THE_LOSS, 1.0)
+    if "loss_params" in known:  # which are given one by one
+        from truerank.losses.parameters import PARAMETERS
+
+        of_loss = dict.fromkeys(PARAMETERS, 1.0)
+        known = {name: usual for name, usual in known.items() if name != "loss_params"} | of_loss
     for word in (part for text in words for part in text.replace(",", " ").split()):
         name, given, value = word.partition("=")
         if not given:
@@ -33,8 +32,9 @@ def parse_settings(words: list[str], known: dict[str, Any], model: str) -> dict[
             raise InvalidArgumentError(
                 "--set", word, f"a parameter of {model}", may + suggestion(name, known)
             )
-        (of_loss if name in OF_THE_LOSS else values)[name] = _read(name, value, known[name])
-    return values | ({"loss_params": of_loss} if of_loss else {})
+        values[name] = _read(name, value, known[name])
+    parameters = {name: values.pop(name) for name in of_loss if name in values}
+    return values | ({"loss_params": parameters} if parameters else {})
 
 
 def _read(name: str, text: str, usual: Any) -> Any:

@@ -11,11 +11,9 @@ from typing import Any, TypeVar
 
 from truerank.errors import InvalidArgumentError
 from truerank.experiments.claims import Question
+from truerank.losses.parameters import PARAMETERS
 
 T = TypeVar("T")
-
-OF_THE_LOSS = ("temperature", "weight", "margin")
-"""Settings that are parameters of the loss; all others are the model's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +89,7 @@ class LossRecipe:
     def settings(self, row: LossRow, setting: Mapping[str, Any]) -> dict[str, Any]:
         """What the model is made with: what all rows share, what the row fixes, and the setting."""
         chosen = self.common | row.fixed | dict(setting)
-        parameters = {name: chosen.pop(name) for name in OF_THE_LOSS if name in chosen}
+        parameters = {name: chosen.pop(name) for name in PARAMETERS if name in chosen}
         return chosen | {
             "loss": row.loss,
             "loss_params": parameters or None,

@@ -35,6 +35,9 @@ def check_weight(weight: object) -> None:
 
 _CHECKS = {"temperature": check_temperature, "margin": check_margin, "weight": check_weight}
 
+PARAMETERS = tuple(_CHECKS)
+"""Their names, as settings of a model are called beside them."""
+
 
 def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
     """These are parameters of the loss ``name``, with values that it can use.

@@ -193,7 +193,8 @@ def draw(recipe: LossRecipe, curve: LossCurve, cache: Path | None, folder: Path)
     file = folder / f"losses-{curve.name}.svg"
     file.unlink(missing_ok=True)
     save_figure(figure, file)
-    less = f" With {words(curve.fixed)}, for the time it takes." if curve.fixed else ""
+    kept = [f"{name} with {words(around)}" for name, around in curve.around.items() if around]
+    less = f" With {words(curve.fixed)}; {', '.join(kept)}."
     picture = f"![{curve.name}](figures/{file.name})"
     return f"{curve.name.capitalize()}, on {curve.data}.{less}\n\n{picture}\n"
 
@@ -242,7 +243,7 @@ Common to all: {common}.
 {sections}
 ## Hyper-parameters, one at a time
 
-Around the chosen setting, on the validation users.
+On the validation users, in short trainings with sparse Adam around settings of the table.
 
 {curves}
 """

@@ -41,7 +41,7 @@ RECIPE = LossRecipe(
     curves=(
         LossCurve(
             name="temperature", parameter="temperature", data="demo",
-            values={"InfoNCE": [0.1, 0.2]},
+            values={"InfoNCE": [0.1, 0.2]}, around={"InfoNCE": {"rate": 0.01}},
         ),
     ),
 )  # fmt: skip
@@ -101,10 +101,12 @@ def test_finished_trainings_are_not_made_again(
         LossTable("demo", recipe=other, split=split, cache=table.cache).line(other.row("InfoNCE"))
 
 
-def test_curves_go_through_the_best_setting(table: LossTable) -> None:
+def test_curves_go_through_their_settings(table: LossTable) -> None:
     found = table.curve(RECIPE.curve("temperature"))["InfoNCE"]
-    assert [trial.setting["temperature"] for trial in found] == [0.1, 0.2]
-    assert found[1] == table.line(RECIPE.row("InfoNCE")).tried[0]
+    assert [trial.setting for trial in found] == [
+        {"rate": 0.01, "temperature": t} for t in (0.1, 0.2)
+    ]
+    assert found[0] == table.trial(RECIPE.row("InfoNCE"), found[0].setting, 0)
     fewer = replace(RECIPE.curve("temperature"), fixed={"n_negatives": 3})
     assert [trial.setting for trial in table.curve(fewer)["InfoNCE"]] == [
         trial.setting | {"n_negatives": 3} for trial in found

@@ -37,20 +37,22 @@ class LossRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossCurve:
-    """One setting varied around the chosen ones of some rows, on one data set.
+    """One setting varied around others of some rows, on one data set.
 
     Attributes:
         name: Of the figure.
         parameter: What is varied.
         data: The data set.
         values: Those tried, by name of the row.
-        fixed: Settings that replace the chosen ones in all of the figure, to take less time.
+        around: The settings of the row that stay as they are; none if not given.
+        fixed: Settings of all of the figure, which take less time than those of the table.
     """
 
     name: str
     parameter: str
     data: str
     values: dict[str, list[float]]
+    around: dict[str, dict[str, Any]] = field(default_factory=dict)
     fixed: dict[str, Any] = field(default_factory=dict)
 
 

@@ -123,14 +123,12 @@ class LossTable:
         """How many trainings the row takes at most."""
         return len(self._tried(row)) + len(self.recipe.seeds)
 
-    def points(self, curve: LossCurve) -> int:
-        """How many trainings the figure takes at most."""
-        rows = [self.recipe.row(name) for name in curve.values]
-        return sum(len(self._tried(row)) + len(curve.values[row.name]) for row in rows)
-
     def line(self, row: LossRow, step: Callable[[], None] = lambda: None) -> LossLine:
         """Choose on the validation users, train with every seed, and rank the test users."""
-        tried = self._search(row, step)
+        tried = []
+        for setting in self._tried(row):
+            tried.append(self.trial(row, setting, self.recipe.seeds[0]))
+            step()
         best = max(tried, key=lambda trial: trial.validation)
         chosen = []
         for seed in self.recipe.seeds:
@@ -142,14 +140,13 @@ class LossTable:
     def curve(
         self, curve: LossCurve, step: Callable[[], None] = lambda: None
     ) -> dict[str, list[Trial]]:
-        """The trials of a figure, by row, around the row's best setting."""
+        """The trials of a figure, by row."""
         found: dict[str, list[Trial]] = {}
         for name, values in curve.values.items():
             row = self.recipe.row(name)
-            best = max(self._search(row, step), key=lambda trial: trial.validation)
             found[name] = []
             for value in values:
-                setting = best.setting | curve.fixed | {curve.parameter: value}
+                setting = curve.around.get(name, {}) | curve.fixed | {curve.parameter: value}
                 found[name].append(self.trial(row, setting, self.recipe.seeds[0]))
                 step()
         return found
@@ -174,13 +171,6 @@ class LossTable:
         with written_whole(path) as temporary:
             temporary.write_text(json.dumps(asdict(trial)), encoding="utf-8")
         return trial
-
-    def _search(self, row: LossRow, step: Callable[[], None]) -> list[Trial]:
-        tried = []
-        for setting in self._tried(row):
-            tried.append(self.trial(row, setting, self.recipe.seeds[0]))
-            step()
-        return tried
 
     def _ranked(self, row: LossRow, trial: Trial) -> RankTable:
         path = self._path(row, trial.setting, trial.seed)

@@ -151,7 +151,7 @@ def _draw(
     for name in names:
         curve = recipe.curve(name)
         table = LossTable(curve.data, cache=cache)
-        with Progress(f"curve of {name}", total=table.points(curve)) as bar:
+        with Progress(f"curve of {name}", total=sum(map(len, curve.values.values()))) as bar:
             found = table.curve(curve, bar.advance)
         points = {
             loss: [(trial.setting[curve.parameter], trial.validation) for trial in trials]

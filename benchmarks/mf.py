@@ -221,9 +221,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("bench-output"))
     options = parser.parse_args()
     found = rows(options.rounds)
-    print(f"\n{'what':72} {'wanted':>8} {'got':>8}")
+    print(f"\n{'what':80} {'wanted':>8} {'got':>8}")
     for what, want, got in found:
-        print(f"{what:72} {want:>8} {got:8.2f}")
+        print(f"{what:80} {want:>8} {got:8.2f}")
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "mf.json").write_text(json.dumps(found, indent=1))
 

@@ -45,7 +45,7 @@ def main() -> None:
         for row in recipe.rows:
             if data in row.tried:
                 lines.append(table.line(row))
-                sys.stderr.write(f"{data}, {row.name}: {words(lines[-1].chosen[0].setting)}\n")
+                sys.stderr.write(f"{data}, {row.name}: {words(lines[-1].chosen.setting)}\n")
         parts.append(section(recipe, data, lines, table.split))
     curves = [recipe.curve(name) for name in given.curve or [c.name for c in recipe.curves]]
     drawn = [draw(recipe, curve, given.cache, given.figures) for curve in curves]
@@ -94,8 +94,10 @@ def redrawn(split: Split) -> Split:
     users, items = (
         np.concatenate([getattr(part, side) for part in parts]) for side in ("users", "items")
     )
-    ids = {"user_ids": split.train.user_ids, "item_ids": split.train.item_ids}
-    return ratio(Interactions.from_arrays(users, items, **ids), len(parts[1]) / len(users))
+    data = Interactions.from_arrays(
+        users, items, user_ids=split.train.user_ids, item_ids=split.train.item_ids
+    )
+    return ratio(data, len(parts[1]) / len(users))
 
 
 def results(recipe: LossRecipe, data: str, lines: Sequence[LossLine]) -> str:
@@ -109,7 +111,7 @@ def results(recipe: LossRecipe, data: str, lines: Sequence[LossLine]) -> str:
         for metric, printed in zip(recipe.metrics, line.row.published[data], strict=True):
             shown += [mean_and_spread(line.values(metric)), f"{printed:.4f}"]
         yes = "yes" if reached(line, data, recipe) else "**no**"
-        rows.append([*shown, yes, words(line.chosen[0].setting), epochs(line)])
+        rows.append([*shown, yes, words(line.chosen.setting), f"{line.chosen.best_epoch}"])
     return _table([*heads, "reached", "chosen", "epochs"], rows)
 
 
@@ -169,7 +171,7 @@ def tried(lines: Sequence[LossLine]) -> str:
     rows = []
     for line in lines:
         for trial in line.tried:
-            bold = "**" if trial.setting == line.chosen[0].setting else ""
+            bold = "**" if trial.setting == line.chosen.setting else ""
             value = f"{bold}{trial.validation:.4f}{bold}"
             when = f"{trial.best_epoch} of {trial.epochs}"
             rows.append(
@@ -205,11 +207,6 @@ def words(setting: Mapping[str, object]) -> str:
         f"{name} {value:g}" if type(value) is float else f"{name} {value}"
         for name, value in setting.items()
     )
-
-
-def epochs(line: LossLine) -> str:
-    """Of the kept models, by seed."""
-    return ", ".join(str(trial.best_epoch) for trial in line.chosen)
 
 
 def mean_and_spread(values: tuple[float, ...]) -> str:

@@ -2,7 +2,8 @@
 
 Every setting of a row is trained once, and stopped, by a part of the *training* data: a tenth of
 the users have a fifth of their items held out (:mod:`truerank.models.mf.validation`). The setting
-with the best value is trained with every seed of the recipe, and only these models see the test.
+with the best value is trained on all of the training data, for as many epochs at the same rates,
+with every seed of the recipe; only these models see the test.
 """
 
 from __future__ import annotations
@@ -58,13 +59,13 @@ class LossLine:
     Attributes:
         row: What was asked for.
         tried: Every setting, in the order of the recipe.
-        chosen: The best of them on the validation users, with every seed.
-        tables: Exact ranks of the test users, by seed.
+        chosen: The best of them on the validation users.
+        tables: Exact ranks of the test users by models trained with it on everything, by seed.
     """
 
     row: LossRow
     tried: tuple[Trial, ...]
-    chosen: tuple[Trial, ...]
+    chosen: Trial
     tables: tuple[RankTable, ...]
 
     def per_user(self, metric: str) -> NDArray[np.float64]:
@@ -124,18 +125,17 @@ class LossTable:
         return len(self._tried(row)) + len(self.recipe.seeds)
 
     def line(self, row: LossRow, step: Callable[[], None] = lambda: None) -> LossLine:
-        """Choose on the validation users, train with every seed, and rank the test users."""
+        """Choose on the validation users, train on everything, and rank the test users."""
         tried = []
         for setting in self._tried(row):
             tried.append(self.trial(row, setting, self.recipe.seeds[0]))
             step()
         best = max(tried, key=lambda trial: trial.validation)
-        chosen = []
+        tables = []
         for seed in self.recipe.seeds:
-            chosen.append(self.trial(row, best.setting, seed))
+            tables.append(self.ranks(row, best, seed))
             step()
-        tables = [self._ranked(row, trial) for trial in chosen]
-        return LossLine(row=row, tried=tuple(tried), chosen=tuple(chosen), tables=tuple(tables))
+        return LossLine(row=row, tried=tuple(tried), chosen=best, tables=tuple(tables))
 
     def curve(
         self, curve: LossCurve, step: Callable[[], None] = lambda: None
@@ -172,12 +172,15 @@ class LossTable:
             temporary.write_text(json.dumps(asdict(trial)), encoding="utf-8")
         return trial
 
-    def _ranked(self, row: LossRow, trial: Trial) -> RankTable:
+    def ranks(self, row: LossRow, trial: Trial, seed: int) -> RankTable:
+        """Train what was chosen on everything, with this seed, and rank the test users."""
         path = self._path(row, trial.setting, trial.seed)
-        ranks = path.with_suffix(".parquet")
+        ranks = path.with_name(f"{path.stem}-{seed}.parquet")
         if ranks.is_file():
             return RankTable.from_parquet(ranks)
-        model = load(path.with_suffix(".model"))
+        judged = load(path.with_suffix(".model"))
+        assert isinstance(judged, MF)
+        model = judged.refit(self.split.train, seed=seed, workers=self.workers)
         table = rank(model, self.split, Full(), progress=False)
         table.to_parquet(ranks)
         return table

@@ -23,7 +23,7 @@ from truerank.models.mf.fold_in import fold_in
 from truerank.models.mf.objective import Objective, objective_of
 from truerank.models.mf.rows import Table
 from truerank.models.mf.settings import check_fits, likely_cause
-from truerank.models.mf.training import Keeping, Schedule, train, unit
+from truerank.models.mf.training import Keeping, Schedule, rates_of, train, unit
 from truerank.models.mf.validation import Judges, held_out_part
 from truerank.rng import checked_seed
 
@@ -47,7 +47,7 @@ class TrainedMF(FactorModel):
     alpha: float
     optimiser: str
     epsilon: float
-    rate: float
+    rate: float | list[float] | tuple[float, ...]
     min_rate: float
     plateau: int
     l2: float
@@ -104,7 +104,7 @@ class TrainedMF(FactorModel):
             self._schedule(),
             judges=judges,
             keeping=keeping,
-            likely_cause=likely_cause(self.loss, self.similarity, self.rate, temperature),
+            likely_cause=likely_cause(self.loss, self.similarity, max(self._rates), temperature),
             workers=workers,
         )
         users, items = training.users.factors, training.items.factors
@@ -118,6 +118,43 @@ class TrainedMF(FactorModel):
         self.losses, self.validations = training.losses, training.validations
         self.remember(interactions)
         return self
+
+    def refit(
+        self,
+        interactions: Interactions,
+        *,
+        seed: int | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: int = 1,
+        workers: int | None = None,
+    ) -> Self:
+        """A new model that learns from everything, now that the judges have chosen.
+
+        It has as many epochs as the best, each at the rate it had here, and no judges: their
+        held-out items are trained on too.
+
+        Args:
+            interactions: The positive pairs; all that there are.
+            seed: Of the new model; the same if not given.
+            checkpoint: As for :meth:`fit`; not the file of this model.
+            checkpoint_every: Epochs between writing it.
+            workers: Threads.
+        """
+        settings = self.parameters() | {
+            "rate": self.rates[: self.best_epoch].tolist(),
+            "epochs": self.best_epoch,
+            "validation_share": 0.0,
+            "seed": self.seed if seed is None else seed,
+        }
+        return self.from_state(settings, {}).fit(
+            interactions, checkpoint=checkpoint, checkpoint_every=checkpoint_every, workers=workers
+        )
+
+    @property
+    def rates(self) -> NDArray[np.float64]:
+        """The rate of each epoch."""
+        judged = not np.isnan(self.validations).all()
+        return rates_of(self.validations if judged else -self.losses, self._schedule())
 
     @property
     def best_epoch(self) -> int:
@@ -149,6 +186,12 @@ class TrainedMF(FactorModel):
     @property
     def _cosine(self) -> bool:
         return self.similarity == "cosine"
+
+    @property
+    def _rates(self) -> tuple[float, ...]:
+        if isinstance(self.rate, list | tuple):
+            return tuple(self.rate)
+        return (self.rate,)
 
     @property
     def _debiased(self) -> bool:
@@ -185,6 +228,7 @@ class TrainedMF(FactorModel):
         return Schedule(
             optimiser=self.optimiser,
             epsilon=self.epsilon,
+            rates=self._rates,
             min_rate=self.min_rate,
             l2=self.l2,
             batch_size=self.batch_size,
@@ -238,7 +282,7 @@ class TrainedMF(FactorModel):
             best_items=items[kept].copy(),
             losses=np.empty(0),
             validations=np.empty(0),
-            at=Counters(rate=self.rate),
+            at=Counters(),
         )
 
     def _identity(self, data: Interactions, validation: Interactions | None) -> dict[str, Any]:
@@ -246,6 +290,8 @@ class TrainedMF(FactorModel):
         settings = self.parameters()
         del settings["epochs"]
         settings["loss_params"] = self.loss_params or {}
+        if isinstance(self.rate, tuple):
+            settings["rate"] = list(self.rate)  # as JSON has it
         if not isinstance(self.loss, str):
             settings["loss"] = getattr(self.loss, "__qualname__", type(self.loss).__name__)
         judged_by = "" if validation is None else validation.fingerprint()

@@ -56,8 +56,9 @@ class MF(TrainedMF):
     and so does ``l2``: the gradient of a touched row has l2 times the row added.
 
     **Stopping**: a tenth of the users have a fifth of their items held out and judge after each
-    epoch; the best epoch is kept, and trained without those items. ``validation_share=0`` trains
-    on everything to the last epoch. See :mod:`.training` for the rate.
+    epoch; the best epoch is kept, and trained without those items. :meth:`refit` then trains on
+    everything, for as many epochs; ``validation_share=0`` does to the last epoch. See
+    :mod:`.training` for the rate.
 
     A user without interactions is never drawn and gets the zero vector; so does an item that is
     nobody's positive, unless it is drawn as a negative (uniform ones are). With a cosine, the
@@ -85,7 +86,8 @@ class MF(TrainedMF):
         optimiser: ``"adam"``, ``"adagrad"`` or ``"sgd"`` move the rows that a batch touches;
             ``"dense-adam"`` lets the others go on by their momentum, which favours rare users and
             items (:mod:`.momentum`), and wants a smaller rate.
-        rate: Of the first step.
+        rate: Of the first epoch, or of the first epochs one by one; later ones follow from the
+            last of them.
         epsilon: Of Adam and Adagrad, beside the root of v. Gradients about as small do not reach
             full steps: losses whose positives weigh little (``"mse_debiased"``) want less.
         min_rate: The rate is never halved below this.
@@ -102,7 +104,7 @@ class MF(TrainedMF):
         seed: Of all draws.
 
     After :meth:`fit` there are ``losses``, the mean of each epoch, and ``validations``, the value
-    of each epoch (NaN where nobody was asked); ``best_epoch`` was kept.
+    of each epoch (NaN where nobody was asked); ``best_epoch`` was kept; ``rates`` are the rates.
     """
 
     loss: str | Callable[..., Any] = "bpr"
@@ -119,7 +121,7 @@ class MF(TrainedMF):
     hidden: float = 0.0
     alpha: float = 0.0
     optimiser: Literal["adam", "dense-adam", "adagrad", "sgd"] = "adam"
-    rate: float = 1e-3
+    rate: float | list[float] | tuple[float, ...] = 1e-3
     epsilon: float = 1e-8
     min_rate: float = 1e-6
     plateau: int = 2
@@ -151,7 +153,11 @@ class MF(TrainedMF):
         )  # fmt: skip
         if self.validation_negatives is not None:
             check_counts(validation_negatives=self.validation_negatives)
-        check_positive(rate=self.rate, init_std=self.init_std)
+        if not self._rates:
+            raise InvalidArgumentError("rate", self.rate, "a number, or a list of some")
+        for rate in self._rates:
+            check_positive(rate=rate)
+        check_positive(init_std=self.init_std)
         check_not_negative(
             popularity_power=self.popularity_power, hidden=self.hidden, alpha=self.alpha,
             min_rate=self.min_rate, l2=self.l2,

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from truerank.errors import DivergedError
 from truerank.execution import Progress, available_cores
-from truerank.models.mf.checkpoint import Training, write_checkpoint
+from truerank.models.mf.checkpoint import Counters, Training, write_checkpoint
 from truerank.models.mf.objective import Objective
 from truerank.models.mf.rows import Floats, Step
 from truerank.models.mf.scores import gather
@@ -24,13 +25,16 @@ from truerank.models.mf.validation import Judges
 from truerank.models.parallel import Each, on_all_cores
 from truerank.rng import Stream, addresses, stream
 
+Floats64 = NDArray[np.float64]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """How long, how fast, and by which draws."""
+    """How long, how fast, and by which draws; ``rates`` are those of the first epochs."""
 
     optimiser: str
     epsilon: float
+    rates: tuple[float, ...]
     min_rate: float
     l2: float
     batch_size: int
@@ -100,6 +104,7 @@ def train(
 
 def _epoch(steps: Steps, training: Training, schedule: Schedule, cause: str) -> float:
     at, objective = training.at, steps.objective
+    at.rate = _rate(at, schedule)
 
     def step_of(number: int) -> Step:
         return Step.number(
@@ -138,12 +143,34 @@ def _check(
         return np.nan
     before = at.best_epoch
     value = _look(training, objective, judges, each)
-    at.waited = 0 if at.best_epoch > before else at.waited + 1
-    if at.waited:
-        if at.waited % schedule.plateau == 0:
-            at.rate = max(at.rate / 2, min(schedule.min_rate, at.rate))
-        at.stopped = judges is not None and at.waited >= schedule.patience
+    _count(at, schedule, better=at.best_epoch > before)
+    at.stopped = judges is not None and at.waited >= schedule.patience
     return np.nan if judges is None else value
+
+
+def _rate(at: Counters, schedule: Schedule) -> float:
+    return schedule.rates[at.epoch] if at.epoch < len(schedule.rates) else at.rate
+
+
+def _count(at: Counters, schedule: Schedule, *, better: bool) -> None:
+    """What a check does to the rate of the epochs that have none given."""
+    at.waited = 0 if better else at.waited + 1
+    if at.waited and at.waited % schedule.plateau == 0:
+        at.rate = max(at.rate / 2, min(schedule.min_rate, at.rate))
+
+
+def rates_of(values: Floats64, schedule: Schedule) -> Floats64:
+    """The rate that each epoch had, from the values that decided on it, NaN where none did."""
+    at = Counters()
+    rates = np.empty(len(values))
+    for epoch, value in enumerate(values):
+        at.epoch = epoch
+        at.rate = _rate(at, schedule)
+        rates[epoch] = at.rate
+        if not np.isnan(value):
+            _count(at, schedule, better=value > at.best_value)
+            at.best_value = max(at.best_value, value)
+    return rates
 
 
 def _look(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import truerank as tr
+from truerank.execution import Progress
 from truerank.experiments.claims import Question
 from truerank.experiments.loss_recipe import LossCurve, LossRecipe, LossRow
 
@@ -47,12 +49,27 @@ def test_the_table_its_claims_and_the_report(run: Run, tmp_path: Path) -> None:
     assert bpr.rstrip().endswith("2")  # settings tried
     assert " no " in f"{mine} "
     assert "MINE is ahead of BPR" in done.out
-    assert len(list((tmp_path / "kept").glob("*.json"))) == 2 + 1 + 1 + 1
+    assert len(list((tmp_path / "kept").glob("*.json"))) == 2 + 1
+    assert len(list((tmp_path / "kept").glob("*.parquet"))) == 2 * len(SMALL.seeds)
     again = run("reproduce", "losses", "--cache", "kept", "--json")
     first, second = again.json["rows"]
     assert (first["name"], len(first["tried"]), second["published"]) == ("BPR", 2, [1.0, 1.0])
     assert {answer["metric"] for answer in again.json["answers"]} == {"recall@20", "ndcg@20"}
     assert "--force" in run("reproduce", "losses", "--cache", "kept", "--out", "out").sentence
+
+
+def test_progress_ends_at_its_total(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    bars = []
+
+    class Noted(Progress):
+        def __exit__(self, *raised: Any) -> None:
+            bars.append((self.total, self.done))
+            super().__exit__(*raised)
+
+    monkeypatch.setattr("truerank.execution.Progress", Noted)
+    assert run("reproduce", "losses", "--cache", "kept").code == 0
+    assert run("reproduce", "losses", "--curve", "temperature", "--cache", "kept").code == 0
+    assert bars == [(3 + 2 * len(SMALL.seeds),) * 2, (2, 2)]
 
 
 def test_a_row_alone_has_no_claims(run: Run) -> None:

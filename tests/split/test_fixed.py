@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, TruerankError
 from truerank.split import from_parts, leave_one_out, published
 from truerank.split.fixed import split_of_arrays
 from truerank.split.pairs import contained
@@ -155,6 +155,11 @@ def test_sizes_that_are_not_stated_are_counted() -> None:
     arrays = {key: value for key, value in ARRAYS.items() if not key.startswith("n_")}
     split = split_of_arrays(arrays, "toy", "loo", Rules())
     assert (split.train.n_users, split.train.n_items) == (2, 3)
+
+
+def test_the_demo_data_have_no_published_split() -> None:
+    with pytest.raises(TruerankError, match=r"made on the spot.* have no arrays or split"):
+        published("demo")
 
 
 # ------------------------------------------------------------------ the real ones

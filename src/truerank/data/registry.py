@@ -98,6 +98,11 @@ def load_arrays(name: str, *, offline: bool = False, progress: bool = True) -> A
     Names and meaning are those of :mod:`truerank.data.layout`. Arguments as in
     :func:`load_dataset`.
     """
+    if name == DEMO:
+        raise DatasetNotFoundError(
+            "the demo data are made on the spot, by load_dataset, and have no arrays or split of "
+            "their own; use a split of truerank.split, or another data set"
+        )
     dataset = _registered(name)
     found = find_npz(dataset.names if dataset else _one_component(name))
     if found is not None:

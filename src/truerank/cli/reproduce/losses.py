@@ -86,7 +86,7 @@ def _table(
         "rows": [
             {
                 "name": line.row.name,
-                "setting": line.chosen[0].setting,
+                "setting": line.chosen.setting,
                 "values": {metric: line.values(metric) for metric in recipe.metrics},
                 "published": line.row.published.get(table.data),
                 "tried": [_plain(trial) for trial in line.tried],

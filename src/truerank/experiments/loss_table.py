@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,8 +178,7 @@ class LossTable:
         ranks = path.with_name(f"{path.stem}-{seed}.parquet")
         if ranks.is_file():
             return RankTable.from_parquet(ranks)
-        judged = load(path.with_suffix(".model"))
-        assert isinstance(judged, MF)
+        judged = cast(MF, load(path.with_suffix(".model")))
         model = judged.refit(self.split.train, seed=seed, workers=self.workers)
         table = rank(model, self.split, Full(), progress=False)
         table.to_parquet(ranks)

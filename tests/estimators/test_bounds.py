@@ -1,159 +1,35 @@
-"""Identification bounds: valid, sharp enough, and honest about what cannot be known."""
+"""Identification bounds: valid, and sharp enough."""
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.estimators.blindspot import HITS, SEEN, blind_spot, is_blind
-from truerank.estimators.bounds import CompatibleSet, compatible_set, identification_bounds
-from truerank.estimators.cells import Cells, cells_of
+from truerank.errors import InvalidArgumentError
+from truerank.estimators.blindspot import blind_spot
+from truerank.estimators.bounds import compatible_set, identification_bounds
+from truerank.estimators.cells import cells_of
 from truerank.estimators.em import em
 from truerank.estimators.grid import RankGrid
-from truerank.estimators.likelihood import likelihood_matrix
-from truerank.estimators.paths import capped, paths_for
 from truerank.estimators.problem import Problem
 from truerank.metrics import parse
 from truerank.ranking.designs import Adaptive, Levels, Sampled
 
-Law = Callable[[np.random.Generator, int, int], np.ndarray]
-METRICS = [parse(name) for name in ("recall@5", "ndcg@10", "ap@10")]
+from .bounds_world import (
+    METRICS,
+    draw,
+    log_normal_ranks,
+    problem_of,
+    sampled_problem,
+    width,
+)
 
+# --- validity -----------------------------------------------------------------------------
 
-def log_normal_ranks(rng: np.random.Generator, m: int, n_items: int) -> np.ndarray:
-    """Global ranks of a plausible model: most mass near the top, a long tail."""
-    ranks = np.exp(rng.normal(np.log(n_items / 12), 1.6, size=m)).astype(np.int64) + 1
-    return np.minimum(ranks, n_items)
-
-
-def power_law_ranks(rng: np.random.Generator, m: int, n_items: int) -> np.ndarray:
-    """Recall@K = (K / N)^0.45: at N = 9,836 recall@10 is 0.045, as real models have it."""
-    return np.ceil(n_items * rng.random(m) ** (1 / 0.45)).astype(np.int64)
-
-
-def draw(
-    rng: np.random.Generator, R: np.ndarray, n_items: np.ndarray, levels: Levels
-) -> tuple[np.ndarray, np.ndarray]:
-    """Sampled ranks and sizes without replacement, level by level."""
-    better, drawn = np.zeros_like(R), np.zeros_like(R)
-    active = np.arange(len(R))
-    for size, last, keep in zip(levels.sizes, levels.go_on, levels.keep, strict=True):
-        more = np.minimum(size, n_items[active]) - 1 - drawn[active]
-        good = R[active] - 1 - better[active]
-        bad = n_items[active] - 1 - drawn[active] - good
-        better[active] += rng.hypergeometric(good, bad, more)
-        drawn[active] += more
-        rank = better[active] + 1
-        going = (rank < last) | ((rank == last) & (rng.random(len(active)) < keep))
-        active = active[going & (drawn[active] < n_items[active] - 1)]
-    return better + 1, drawn + 1
-
-
-def problem_of(
-    rank: np.ndarray, n: np.ndarray, n_items: np.ndarray | int, grid: RankGrid | None = None
-) -> Problem:
-    n_items = np.broadcast_to(n_items, rank.shape)
-    cells, _ = cells_of(rank, n, n_items, np.ones(len(rank)), replacement=False)
-    return Problem.of(cells, n_rows=len(rank), grid=grid)
-
-
-def sampled_problem(
-    seed: int, m: int, n: int, n_items: int, law: Law = log_normal_ranks
-) -> Problem:
-    rng = np.random.default_rng(seed)
-    R = law(rng, m, n_items)
-    rank, size = draw(rng, R, np.full(m, n_items), Sampled(n).levels(n_items))
-    return problem_of(rank, size, n_items)
-
-
-def width(bounds: tuple[float, float]) -> float:
-    return bounds[1] - bounds[0]
-
-
-# --- paths ---------------------------------------------------------------------------------
-
-
-@st.composite
-def schedules(draw_: st.DrawFn) -> tuple[Levels, int, bool]:
-    n_items = draw_(st.integers(3, 24))
-    sizes = sorted(draw_(st.sets(st.integers(2, 30), min_size=1, max_size=5)))
-    go_on = [draw_(st.integers(0, size)) for size in sizes]
-    keep = [draw_(st.floats(0, 1)) for _ in sizes]
-    return Levels(np.array(sizes), np.array(go_on), np.array(keep)), n_items, draw_(st.booleans())
-
-
-def all_cells(levels: Levels, n_items: int, replacement: bool) -> Cells:
-    sizes = capped(levels, n_items, replacement=replacement).sizes.tolist()
-    pairs = [(r, n) for n in sizes for r in range(1, n + 1)]
-    rank, n = (np.array(column) for column in zip(*pairs, strict=True))
-    ones = np.ones(len(pairs))
-    whole = np.full(len(pairs), n_items)
-    return Cells(rank=rank, n_sampled=n, n_items=whole, weight=ones, replacement=replacement)
-
-
-@given(schedules())
-@settings(max_examples=150, deadline=None)
-def test_a_row_ends_somewhere_whatever_its_rank(case: tuple[Levels, int, bool]) -> None:
-    """The paths are probabilities only if P(cell | R) sums to one for each R."""
-    levels, n_items, replacement = case
-    cells = all_cells(levels, n_items, replacement)
-    A = likelihood_matrix(cells, RankGrid.of(n_items))
-    total = paths_for(levels, cells, replacement=replacement) @ A
-    np.testing.assert_allclose(total, 1.0, atol=1e-10)
-
-
-@pytest.mark.parametrize("replacement", [False, True])
-def test_paths_agree_with_playing_the_design(replacement: bool) -> None:
-    """Rivals drawn one by one, for each R; no hypergeometric anywhere. False alarm < 1e-4."""
-    levels = Levels(np.array([3, 6, 9, 40]), np.array([2, 3, 1, 0]), np.array([0.4, 0.7, 1.0, 1.0]))
-    n_items, repeats = 12, 5_000
-    rng = np.random.default_rng(11)
-    cells = all_cells(levels, n_items, replacement)
-    keys = cells.rank, cells.n_sampled
-    place = {(int(r), int(n)): c for c, (r, n) in enumerate(zip(*keys, strict=True))}
-    P = paths_for(levels, cells, replacement=replacement)[:, None]
-    P = P * likelihood_matrix(cells, RankGrid.of(n_items))
-    most = n_items - 1 if replacement else n_items
-    worst = 0.0
-    for R in (1, 2, 4, 9, 12):
-        seen = np.zeros(len(cells))
-        for _ in range(repeats):
-            rivals = (
-                rng.integers(1, n_items, n_items)
-                if replacement
-                else rng.permutation(n_items - 1) + 1
-            )
-            for size, last, keep in zip(levels.sizes, levels.go_on, levels.keep, strict=True):
-                n = min(int(size), most)
-                r = 1 + int((rivals[: n - 1] < R).sum())
-                if n == most or r > last or (r == last and rng.random() >= keep):
-                    break
-            seen[place[r, n]] += 1
-        p = P[:, R - 1]
-        assert (seen[p < 1e-12] == 0).all()
-        z = (seen - repeats * p) / np.sqrt(repeats * p * (1 - p) + 1e-9)
-        worst = max(worst, float(np.abs(z[(p > 1e-3) & (p < 1 - 1e-9)]).max(initial=0.0)))
-    assert worst < 5.0  # some 150 cells at 6e-7 each
-
-
-def test_a_size_the_design_cannot_end_at_is_refused() -> None:
-    levels = Adaptive(n0=10, n_max=40).levels(1000)
-    problem = problem_of(np.array([1, 2, 3]), np.array([40, 20, 15]), 1000)
-    with pytest.raises(InvalidDataError, match=r"sample size 15.*10, 20, 40"):
-        paths_for(levels, problem.cells, replacement=False)
-    with pytest.raises(InvalidDataError, match="sample size 15"):
-        compatible_set(problem, problem.cells.shares, levels=levels)
-
-
-# --- validity ------------------------------------------------------------------------------
 
 DESIGNS = [
     pytest.param(Sampled(20).levels(300), id="fixed"),
@@ -223,7 +99,7 @@ def test_bounds_contain_the_fit(levels: Levels) -> None:
         assert low <= problem.grid.metric_values(metric) @ pi <= high
 
 
-# --- sharpness -----------------------------------------------------------------------------
+# --- sharpness ----------------------------------------------------------------------------
 
 
 def test_bounds_by_the_formula() -> None:
@@ -315,7 +191,7 @@ def test_thousands_of_sizes_work() -> None:
     assert time.perf_counter() - start < 30
 
 
-# --- when it cannot be ---------------------------------------------------------------------
+# --- when it cannot be --------------------------------------------------------------------
 
 
 def test_impossible_counts_are_reported_and_still_bounded() -> None:
@@ -363,77 +239,3 @@ def test_small_tables(rank: list[int], n: list[int], n_items: int) -> None:
     low, high = identification_bounds(problem, [parse("recall@1")], problem.cells.shares)[0]
     assert 0 <= low <= high <= 1
     assert blind_spot(problem, problem.cells.shares, ks=[1]).asked == (1,)
-
-
-# --- the blind spot ------------------------------------------------------------------------
-
-
-def test_a_hundred_rivals_do_not_see_the_top_ten_of_ten_thousand() -> None:
-    problem = sampled_problem(14, 37_501, 100, 9836, power_law_ranks)
-    spot = blind_spot(problem, problem.cells.shares)
-    assert 10 in spot.blind
-    example = spot.examples[0]
-    assert (example.k, example.low) == (10, 0.0)
-    assert example.high > 3 * example.value
-    assert example.n_needed == 3000
-    head, sentence = spot.sentences
-    assert head.startswith("recall@K is in the blind spot of these samples for K = 1-")
-    assert sentence.startswith("recall@10 is only known to lie in [0, 0.")
-    assert "the estimate extrapolates by smoothness; n >= 3,000 or exact ranks of " in sentence
-
-
-@pytest.mark.parametrize("k", [5, 20, 50])
-def test_what_the_sentence_recommends_resolves_it(k: int) -> None:
-    """On a law like those of real models. It is a rule of thumb: some laws are harder."""
-    n_items, m = 9836, 20_000
-    n = int(np.ceil(SEEN * (n_items - 1) / k)) + 1
-    problem = sampled_problem(15, m, n, n_items, power_law_ranks)
-    assert blind_spot(problem, problem.cells.shares, ks=[k]).blind == ()
-
-    R = power_law_ranks(np.random.default_rng(15), m, n_items)
-    hits = np.less_equal(R, k)
-    some = R[: int(HITS / hits.mean())]
-    exact = problem_of(some, np.full(len(some), n_items), n_items)
-    low, high = identification_bounds(exact, [parse(f"recall@{k}")], exact.cells.shares)[0]
-    assert high < 6.0 * low
-
-
-def test_brackets_decide_as_every_single_programme_would() -> None:
-    problem = sampled_problem(16, 10_000, 300, 2000, power_law_ranks)
-    shares = problem.cells.shares
-    spot = blind_spot(problem, shares, ks=range(1, 31))
-    allowed = compatible_set(problem, shares)
-    pi = em(problem.A, shares, problem.grid.uniform(), steps=100)
-    one_by_one = []
-    for k in range(1, 31):
-        metric = parse(f"recall@{k}")
-        value = float(problem.grid.metric_values(metric) @ pi)
-        if is_blind(allowed, allowed.bounds([metric])[0], value=value, n_rows=10_000):
-            one_by_one.append(k)
-    assert list(spot.blind) == one_by_one
-    assert 0 < len(one_by_one) < 30  # both kinds are there
-
-
-def test_few_users_are_not_a_blind_spot() -> None:
-    rng = np.random.default_rng(17)
-    R = log_normal_ranks(rng, 60, 5000)
-    problem = problem_of(R, np.full(60, 5000), 5000)
-    spot = blind_spot(problem, problem.cells.shares)
-    assert spot.blind == ()
-    assert spot.sentences == []
-
-
-def test_cutoffs_must_exist() -> None:
-    problem = sampled_problem(18, 100, 20, 300)
-    with pytest.raises(InvalidArgumentError, match="ks must be"):
-        blind_spot(problem, problem.cells.shares, ks=[0, 5])
-    with pytest.raises(InvalidArgumentError, match="ks must be"):
-        blind_spot(problem, problem.cells.shares, ks=[301])
-
-
-def test_bounds_are_those_of_the_set() -> None:
-    problem = sampled_problem(19, 500, 20, 300)
-    found = compatible_set(problem, problem.cells.shares)
-    assert isinstance(found, CompatibleSet)
-    assert found.bounds(METRICS) == identification_bounds(problem, METRICS, problem.cells.shares)
-    assert found.range_of(np.zeros(len(problem.grid))) == (0.0, 0.0)

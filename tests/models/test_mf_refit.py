@@ -14,7 +14,7 @@ from truerank.models import MF, load
 from truerank.models.mf.rows import Step
 from truerank.models.mf.validation import Judges
 
-VALUES = [0.1, 0.3, 0.2, 0.25, 0.4, 0.1, 0.2, 0.3]
+VALUES = [0.1, 0.3, 0.2, 0.3, 0.4, 0.1, 0.2, 0.3]
 RATES = [0.02, 0.02, 0.02, 0.01, 0.005, 0.005, 0.0025, 0.00125]  # plateau 1
 JUDGED: dict[str, Any] = QUICK | {"epochs": 8, "plateau": 1, "patience": 8}
 

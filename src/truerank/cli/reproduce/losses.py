@@ -125,7 +125,8 @@ def _print(recipe: LossRecipe, data: str, lines: list[LossLine], found: list[Ans
     )  # fmt: skip
     remark(
         f"{data}; mean of {len(recipe.seeds)} seeds, settings chosen by {recipe.select_by} on "
-        f"validation users and trained on everything; reached: at least {1 - recipe.within:.0%} of the printed numbers."
+        f"validation users and trained on everything; reached: at least {1 - recipe.within:.0%} of "
+        "the printed numbers."
     )
 
 

@@ -21,6 +21,7 @@ from truerank.models.mf.draws import Ints, Law, Pairs, below, draw, draw_absent,
 
 _DENSE = 8  # a batch that touches more than an eighth of the rows takes them in order
 _SHARED = np.uint64(0x5851F42D4C957F2D)  # sets shared draws apart from those of pairs
+_DROPS = np.uint64(0x14057B7EF767814F)  # and those of dropout
 
 
 class Plan(NamedTuple):
@@ -65,6 +66,7 @@ class Batch(NamedTuple):
     by_user: Groups  # entry b is pair b
     by_item: Groups  # entry b w + j is own item j of pair b; B w + c is shared column c
     swaps: Swaps
+    drops: np.uint64  # key of what is dropped
 
 
 @exact
@@ -203,4 +205,4 @@ def make_batch(
         swaps = Swaps(np.zeros(size + 1, np.int32), none, none)
     by_user = _grouped(users, users[:0], place_of_user)
     by_item = _grouped(own.ravel(), shared, place_of_item)
-    return Batch(users, own, shared, by_user, by_item, swaps)
+    return Batch(users, own, shared, by_user, by_item, swaps, word(key ^ _DROPS, number))

@@ -51,6 +51,7 @@ class TrainedMF(FactorModel):
     min_rate: float
     plateau: int
     l2: float
+    dropout: float
     batch_size: int
     epochs: int
     patience: int
@@ -231,6 +232,7 @@ class TrainedMF(FactorModel):
             rates=self._rates,
             min_rate=self.min_rate,
             l2=self.l2,
+            dropout=self.dropout,
             batch_size=self.batch_size,
             epochs=self.epochs,
             plateau=self.plateau,

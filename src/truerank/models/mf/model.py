@@ -93,6 +93,8 @@ class MF(TrainedMF):
         min_rate: The rate is never halved below this.
         plateau: Checks without a better value before the rate is halved.
         l2: Penalty of touched rows.
+        dropout: Part of a user's vector that is left out at random in each pair of training
+            (:mod:`.dropout`).
         batch_size: Pairs per step.
         epochs: Passes over all pairs, at most.
         patience: Checks without a better value before it stops.
@@ -126,6 +128,7 @@ class MF(TrainedMF):
     min_rate: float = 1e-6
     plateau: int = 2
     l2: float = 0.0
+    dropout: float = 0.0
     batch_size: int = 1024
     epochs: int = 100
     patience: int = 6
@@ -164,6 +167,8 @@ class MF(TrainedMF):
         )  # fmt: skip
         if not is_number(self.epsilon) or not 1e-30 <= self.epsilon < np.inf:
             raise InvalidArgumentError("epsilon", self.epsilon, "a number of at least 1e-30")
+        if not is_number(self.dropout) or not 0 <= self.dropout < 1:
+            raise InvalidArgumentError("dropout", self.dropout, "at least 0 and below 1")
         if not is_number(self.validation_share) or not 0 <= self.validation_share <= 1:
             raise InvalidArgumentError("validation_share", self.validation_share, "from 0 to 1")
         if self.exclude_positives and self._debiased:

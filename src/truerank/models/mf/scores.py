@@ -136,22 +136,6 @@ def pull_users(
 
 
 @fast
-def begin_tile(
-    user_factors: Floats,
-    item_factors: Floats,
-    rows: Ints,
-    own: Ints,
-    cosine: bool,
-    users: Floats,
-    scores: Floats,
-    lengths: Floats,
-) -> None:
-    """Gather the users of a tile and score their own items."""
-    gather(user_factors, rows, cosine, users)
-    score_own(users, item_factors, own, cosine, scores, lengths)
-
-
-@fast
 def shared_tile(
     rule: Rule,
     users: Floats,

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.models.mf.batches import Batch, make_batch
+from truerank.models.mf.dropout import back_to_factors, gather_some, units
 from truerank.models.mf.momentum import bring_up, tails
 from truerank.models.mf.objective import Objective
 from truerank.models.mf.rows import (
@@ -36,10 +37,10 @@ from truerank.models.mf.rows import (
     start_correction,
 )
 from truerank.models.mf.scores import (
-    begin_tile,
     gather,
     own_tile,
     pull_users,
+    score_own,
     shared_tile,
     shift_own,
     shift_shared,
@@ -69,6 +70,7 @@ class Steps:
         batch_size: Pairs per step.
         each: Runs tasks on all cores.
         parts: Into how many parts the rows are divided.
+        dropout: Part of a user's vector that a pair leaves out.
         fixed_items: Learn the users only.
     """
 
@@ -81,11 +83,12 @@ class Steps:
         batch_size: int,
         each: Each,  # type: ignore[type-arg]
         parts: int,
+        dropout: float = 0.0,
         fixed_items: bool = False,
     ) -> None:
         self.objective, self.users, self.items = objective, users, items
         self.batch_size, self.each, self.parts = batch_size, each, parts
-        self.fixed_items = fixed_items
+        self.dropped, self.fixed_items = units(dropout), fixed_items
         plan, dim = objective.plan, users.factors.shape[1]
         width = 1 + plan.n_extra + plan.n_own
         n_shared = batch_size if plan.in_batch else plan.n_shared
@@ -176,9 +179,10 @@ class Steps:
         scale = np.float32(1.0 / size)
 
         def begin(at: slice) -> None:
-            begin_tile(
-                self.users.factors, self.items.factors, batch.users[at], batch.own[at], o.cosine,
-                self.U[at], self.own[at], self.lengths[at],
+            self._gather_users(batch, at)
+            score_own(
+                self.U[at], self.items.factors, batch.own[at], o.cosine, self.own[at],
+                self.lengths[at],
             )  # fmt: skip
             if n:
                 np.dot(self.U[at], N.T, out=shared[at])
@@ -194,10 +198,11 @@ class Steps:
                 self.own[at], self.items.factors, batch.own[at], self.lengths[at], o.cosine,
                 self.grad_U[at],
             )  # fmt: skip
+            self._users_back(batch, at)
 
         def whole(rule: Rule, at: slice) -> None:
             tile, n_extra = at.start // TILE, o.plan.n_extra
-            gather(self.users.factors, batch.users[at], o.cosine, self.U[at])
+            self._gather_users(batch, at)
             if n:
                 push = self.grad_N[tile, : 0 if self.fixed_items else n]
                 losses[tile] = shared_tile(
@@ -211,6 +216,7 @@ class Steps:
                     level[at], tau[at], n_extra, scale, self.own[at], self.lengths[at],
                     self.grad_U[at],
                 )  # fmt: skip
+            self._users_back(batch, at)
 
         def run(task: Task) -> None:
             with np.errstate(over="ignore", invalid="ignore"):  # the loss is checked, and says so
@@ -223,6 +229,22 @@ class Steps:
         loss = self._by_autograd(batch, shared, level, tau, float(scale))
         self.each(run, [partial(end, at) for at in tiles])
         return loss
+
+    def _gather_users(self, batch: Batch, at: slice) -> None:
+        factors, rows, cosine = self.users.factors, batch.users[at], self.objective.cosine
+        if self.dropped:
+            key = np.uint64(batch.drops)  # compiled code returns an int
+            gather_some(factors, rows, cosine, key, at.start, self.dropped, self.U[at])
+        else:
+            gather(factors, rows, cosine, self.U[at])
+
+    def _users_back(self, batch: Batch, at: slice) -> None:
+        """With dropout every pair has a vector of its own, and its gradient goes back alone."""
+        if self.dropped:
+            back_to_factors(
+                self.users.factors, batch.users[at], self.objective.cosine,
+                np.uint64(batch.drops), at.start, self.dropped, self.U[at], self.grad_U[at],
+            )  # fmt: skip
 
     def _by_autograd(
         self, batch: Batch, shared: Floats, level: Floats, tau: Floats, scale: float
@@ -256,6 +278,7 @@ class Steps:
         size, n = len(batch.users), len(batch.shared)
         tiles = -(-size // TILE) if n else 0
         parts = self.parts * _PIECES
+        of_users = step._replace(cosine=False) if self.dropped else step
 
         def part(i: int) -> None:
             if not self.fixed_items:
@@ -263,6 +286,6 @@ class Steps:
                     self.items, batch.by_item, self.U[:size], self.own[:size], self.grad_N,
                     tiles, step, i, parts,
                 )  # fmt: skip
-            move_users(self.users, batch.by_user, self.grad_U[:size], step, i, parts)
+            move_users(self.users, batch.by_user, self.grad_U[:size], of_users, i, parts)
 
         self.each(lambda task: task(), [*beside, *(partial(part, i) for i in range(parts))])

@@ -37,6 +37,7 @@ class Schedule:
     rates: tuple[float, ...]
     min_rate: float
     l2: float
+    dropout: float
     batch_size: int
     epochs: int
     plateau: int
@@ -81,7 +82,7 @@ def train(
         bar.done = at.epoch
         steps = Steps(
             objective, training.users, training.items, batch_size=schedule.batch_size, each=each,
-            parts=parts,
+            parts=parts, dropout=schedule.dropout,
         )  # fmt: skip
         written = at.epoch
         while at.epoch < schedule.epochs and not at.stopped:

@@ -83,7 +83,10 @@ def by_torch(loss: str, o: Any, batch: Any) -> tuple[float, np.ndarray, np.ndarr
 @pytest.mark.parametrize("as_function", [False, True], ids=["kernel", "autograd"])
 @pytest.mark.parametrize("cosine", [False, True], ids=["dot", "cosine"])
 @pytest.mark.parametrize("plan", ["shared", "own"])
-def test_a_step_goes_through_what_is_left(plan: str, cosine: bool, as_function: bool) -> None:
+def test_a_step_goes_through_what_is_left(
+    monkeypatch: pytest.MonkeyPatch, plan: str, cosine: bool, as_function: bool
+) -> None:
+    monkeypatch.setattr("truerank.models.mf.steps.TILE", 64)  # 150 pairs are three tiles
     o = objective(LOSSES["infonce"] if as_function else "infonce", PLANS[plan], cosine=cosine)
     loss, dW, dH, batch = by_steps(o)
     expected, W, H = by_torch("infonce", o, batch)

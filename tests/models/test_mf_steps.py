@@ -134,6 +134,20 @@ def test_a_step_is_the_gradient_of_the_mean_loss(name: str, plan: Plan, cosine: 
     assert_same(-dH, H)
 
 
+@pytest.mark.parametrize("as_function", [False, True], ids=["kernel", "autograd"])
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_a_batch_of_several_tiles_is_one_batch(
+    monkeypatch: pytest.MonkeyPatch, plan: Plan, as_function: bool
+) -> None:
+    monkeypatch.setattr("truerank.models.mf.steps.TILE", 64)  # 150 pairs are three
+    o = objective(LOSSES["infonce"] if as_function else "infonce", plan, cosine=True)
+    loss, dW, dH, batch = by_our_steps(o, workers=2)
+    expected, W, H = by_torch("infonce", o, batch, {})
+    assert loss == pytest.approx(expected, rel=1e-5)
+    assert_same(-dW, W)
+    assert_same(-dH, H)
+
+
 @pytest.mark.parametrize("n_own", [0, 6], ids=["shared", "own"])
 @pytest.mark.parametrize("name", [name for name in LOSSES if "tau_pos" in inputs_of(name)])
 def test_a_step_on_a_debiased_loss_knows_further_positives_and_their_share(

@@ -47,7 +47,9 @@ def test_as_many_are_left_out_as_was_asked_each_by_itself(share: float) -> None:
     assert abs(z.mean() - share) < 4.5 * error / np.sqrt(dim)
     assert (np.abs(z.mean(axis=0) - share) < 4.5 * error).all()
     centred = z - share
-    for a, b in ((centred[:, 1:], centred[:, :-1]), (centred[1:], centred[:-1])):
+    neighbours = [(centred[:, 1:], centred[:, :-1]), (centred[1:], centred[:-1])]
+    neighbours += [(centred[k:, :-4], centred[:-k, 4:]) for k in (1, 4)]  # four share a word
+    for a, b in neighbours:
         assert abs((a * b).mean()) < 4.5 * share * (1 - share) / np.sqrt(a.size)
     assert not np.array_equal(z, ~kept(rows, dim, 4, share))
 

@@ -21,7 +21,7 @@ from tests.models.test_mf_steps import (
 from truerank.errors import InvalidArgumentError
 from truerank.losses import LOSSES
 from truerank.models import MF
-from truerank.models.mf.dropout import gather_some, units
+from truerank.models.mf.dropout import drop, units
 from truerank.models.mf.rows import Step, Table
 from truerank.models.mf.steps import Steps
 from truerank.models.parallel import on_all_cores
@@ -31,9 +31,8 @@ SHARE = 0.375  # a whole number of units
 
 def kept(rows: int, dim: int, key: int, share: float = SHARE) -> np.ndarray:
     """Which dimensions of each pair are kept, read off vectors of ones."""
-    out = np.empty((rows, dim), np.float32)
-    ones = np.ones((1, dim), np.float32)
-    gather_some(ones, np.zeros(rows, np.int32), False, np.uint64(key), 0, units(share), out)
+    out = np.ones((rows, dim), np.float32)
+    drop(out, np.uint64(key), 0, units(share))
     np.testing.assert_allclose(out[out > 0], 1 / (1 - share), rtol=2e-4)  # units
     return out > 0
 
@@ -70,11 +69,10 @@ def by_steps(o: Any, workers: int = 1) -> tuple[float, np.ndarray, np.ndarray, A
 def by_torch(loss: str, o: Any, batch: Any) -> tuple[float, np.ndarray, np.ndarray]:
     W, H = (torch.tensor(x.astype(np.float64), requires_grad=True) for x in factors())
     left = torch.from_numpy(kept(len(batch.users), W.shape[1], batch.drops))
-    U = torch.where(left, W[batch.users] / (1 - SHARE), 0.0)
-    V = H
+    U, V = W, H
     if o.cosine:
-        U = U / U.norm(dim=1, keepdim=True).clamp(min=1e-30)  # a vector without anything left
-        V = H / H.norm(dim=1, keepdim=True)
+        U, V = (X / X.norm(dim=1, keepdim=True) for X in (W, H))
+    U = torch.where(left, U[batch.users] / (1 - SHARE), 0.0)
     own = torch.einsum("bd,bjd->bj", U, V[batch.own])
     neg = U @ V[batch.shared].T if len(batch.shared) else own[:, 1:]
     mean = LOSSES[loss](own[:, 0], neg).mean()
@@ -97,7 +95,17 @@ def test_a_step_goes_through_what_is_left(
     assert_same(-dH, H)
 
 
-def test_threads_change_no_bit() -> None:
+def test_every_batch_of_every_epoch_draws_anew() -> None:
+    o = objective("bpr", PLANS["shared"])
+    tables = [Table.of(side, "sgd") for side in factors()]
+    with on_all_cores(1) as each:
+        steps = Steps(o, *tables, batch_size=BATCH, each=each, parts=1)
+        keys = [steps.batch(chosen(), KEY + np.uint64(e), n).drops for e in (0, 1) for n in (0, 1)]
+    assert len({*keys, int(KEY)}) == 5
+
+
+def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("truerank.models.mf.steps.TILE", 64)
     o = objective("infonce", PLANS["shared"], cosine=True)
     one, three = by_steps(o, 1), by_steps(o, 3)
     assert one[0] == three[0]

@@ -102,15 +102,16 @@ def test_the_judged_model_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> No
     assert judged.parameters() == settings
 
 
-@pytest.mark.parametrize("kind", [list, tuple])
-def test_a_list_of_rates_survives_files(tmp_path: Path, kind: type) -> None:
+@pytest.mark.parametrize("kind", [list, tuple, np.array, lambda x: list(np.float32(x))])
+def test_a_list_of_rates_survives_files(tmp_path: Path, kind: Any) -> None:
     settings = QUICK | {"validation_share": 0.0, "rate": kind([0.03, 0.02, 0.01, 0.01])}
     whole = MF("bpr", **settings).fit(TRAIN)
     MF("bpr", **settings | {"epochs": 2}).fit(TRAIN, checkpoint=tmp_path / "c")
     resumed = MF("bpr", **settings).fit(TRAIN, checkpoint=tmp_path / "c")
     np.testing.assert_array_equal(resumed.item_factors, whole.item_factors)
     resumed.save(tmp_path / "mf.model")
-    assert load(tmp_path / "mf.model").refit(TRAIN).rates.tolist() == [0.03, 0.02, 0.01, 0.01]
+    rates = load(tmp_path / "mf.model").refit(TRAIN).rates
+    np.testing.assert_allclose(rates, [0.03, 0.02, 0.01, 0.01], rtol=1e-6)
 
 
 def test_only_a_fitted_model_is_refitted() -> None:

@@ -267,7 +267,7 @@ def test_nobody_has_everything_and_cold_items_do_no_harm() -> None:
     ("settings", "said"),
     [
         ({"c": -1.0}, "c must be at least 0"),
-        ({"dropout": 1.0}, "dropout must be from 0 to below 1, got 1.0; try 0.5"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0; try 0.33"),
         ({"scale": 0.0}, "scale must be positive"),
         ({"n_negatives": 0}, "n_negatives must be a whole number"),
         ({"threshold": -0.1}, "threshold must be at least 0"),

@@ -88,8 +88,8 @@ def reached(line: LossLine, data: str, recipe: LossRecipe) -> bool:
 class LossTable:
     """Trains rows when they are asked for.
 
-    Memory: one model and its training; the cache holds every trained model (for gowalla and dim
-    64 about 18 MB each).
+    Memory: a model and the training of another. The cache holds every judged model (for gowalla
+    and dim 64 about 18 MB each) and the ranks of those trained on everything.
 
     Args:
         data: A data set with a published split.

@@ -78,7 +78,7 @@ def dropout_penalty(interactions: Interactions, p: float, l2: float) -> NDArray[
 
 def check_denoising(p: float, l2: float) -> None:
     """Dropout or a penalty there must be: without either W = I is best, and says nothing."""
-    check_dropout(p)
+    check_dropout(p=p)
     check_l2(l2, zero=True)
     if p == 0 and l2 == 0:
         raise InvalidArgumentError(

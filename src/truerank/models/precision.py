@@ -37,10 +37,11 @@ def check_rank(rank: int, name: str = "rank") -> None:
         raise InvalidArgumentError(name, rank, "a whole number, at least 1")
 
 
-def check_dropout(p: float) -> None:
-    """A dropout probability leaves something."""
-    if not is_number(p) or not 0 <= p < 1:
-        raise InvalidArgumentError("p", p, "at least 0 and below 1", "try 0.33")
+def check_dropout(**shares: float) -> None:
+    """Shares of what is left out leave something, or one sentence names the one that does not."""
+    for name, share in shares.items():
+        if not is_number(share) or not 0 <= share < 1:
+            raise InvalidArgumentError(name, share, "at least 0 and below 1", "try 0.33")
 
 
 def is_number(value: object) -> bool:

@@ -66,7 +66,7 @@ class Batch(NamedTuple):
     by_user: Groups  # entry b is pair b
     by_item: Groups  # entry b w + j is own item j of pair b; B w + c is shared column c
     swaps: Swaps
-    drops: np.uint64  # key of what is dropped
+    drops: np.uint64  # key of what is dropped; an int when compiled code hands it over
 
 
 @exact

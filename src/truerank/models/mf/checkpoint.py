@@ -22,7 +22,7 @@ from truerank.errors import FileFormatError, InvalidDataError
 from truerank.files import readable_errors, written_whole
 from truerank.models.mf.rows import Floats, Table
 
-KIND, FORMAT = "truerank checkpoint", 1
+KIND, FORMAT = "truerank checkpoint", 2
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, LookupError, TypeError, ValueError, OSError)
 
 
@@ -33,7 +33,7 @@ class Counters:
     Attributes:
         epoch: Epochs done.
         step: Steps done.
-        rate: Of the next step.
+        rate: Of the last epoch, halved if a check said so.
         waited: Checks since the value was better than before.
         best_epoch: The epoch with the best value; 0 for none yet.
         best_value: That value.

@@ -47,7 +47,7 @@ class TrainedMF(FactorModel):
     alpha: float
     optimiser: str
     epsilon: float
-    rate: float | list[float] | tuple[float, ...]
+    rate: float | list[float]
     min_rate: float
     plateau: int
     l2: float
@@ -190,9 +190,7 @@ class TrainedMF(FactorModel):
 
     @property
     def _rates(self) -> tuple[float, ...]:
-        if isinstance(self.rate, list | tuple):
-            return tuple(self.rate)
-        return (self.rate,)
+        return tuple(self.rate) if isinstance(self.rate, list) else (self.rate,)
 
     @property
     def _debiased(self) -> bool:
@@ -292,8 +290,6 @@ class TrainedMF(FactorModel):
         settings = self.parameters()
         del settings["epochs"]
         settings["loss_params"] = self.loss_params or {}
-        if isinstance(self.rate, tuple):
-            settings["rate"] = list(self.rate)  # as JSON has it
         if not isinstance(self.loss, str):
             settings["loss"] = getattr(self.loss, "__qualname__", type(self.loss).__name__)
         judged_by = "" if validation is None else validation.fingerprint()

@@ -21,7 +21,7 @@ from truerank.models.mf.fitting import TrainedMF
 from truerank.models.mf.objective import NEGATIVES
 from truerank.models.mf.rows import OPTIMISERS
 from truerank.models.mf.settings import check_loss, check_one_of
-from truerank.models.precision import is_number
+from truerank.models.precision import check_dropout, is_number
 from truerank.rng import checked_seed
 
 SIMILARITIES = ("dot", "cosine")
@@ -86,8 +86,8 @@ class MF(TrainedMF):
         optimiser: ``"adam"``, ``"adagrad"`` or ``"sgd"`` move the rows that a batch touches;
             ``"dense-adam"`` lets the others go on by their momentum, which favours rare users and
             items (:mod:`.momentum`), and wants a smaller rate.
-        rate: Of the first epoch, or of the first epochs one by one; later ones follow from the
-            last of them.
+        rate: Of the first epoch, or a list with those of the first epochs; later ones follow
+            from the last of them.
         epsilon: Of Adam and Adagrad, beside the root of v. Gradients about as small do not reach
             full steps: losses whose positives weigh little (``"mse_debiased"``) want less.
         min_rate: The rate is never halved below this.
@@ -123,7 +123,7 @@ class MF(TrainedMF):
     hidden: float = 0.0
     alpha: float = 0.0
     optimiser: Literal["adam", "dense-adam", "adagrad", "sgd"] = "adam"
-    rate: float | list[float] | tuple[float, ...] = 1e-3
+    rate: float | list[float] = 1e-3
     epsilon: float = 1e-8
     min_rate: float = 1e-6
     plateau: int = 2
@@ -156,10 +156,14 @@ class MF(TrainedMF):
         )  # fmt: skip
         if self.validation_negatives is not None:
             check_counts(validation_negatives=self.validation_negatives)
-        if not self._rates:
-            raise InvalidArgumentError("rate", self.rate, "a number, or a list of some")
-        for rate in self._rates:
-            check_positive(rate=rate)
+        if isinstance(self.rate, list | tuple | np.ndarray):
+            if not len(self.rate):
+                raise InvalidArgumentError("rate", self.rate, "a number, or a list of some")
+            for rate in self.rate:
+                check_positive(rate=rate)
+            self.rate = [float(rate) for rate in self.rate]
+        else:
+            check_positive(rate=self.rate)
         check_positive(init_std=self.init_std)
         check_not_negative(
             popularity_power=self.popularity_power, hidden=self.hidden, alpha=self.alpha,
@@ -167,8 +171,7 @@ class MF(TrainedMF):
         )  # fmt: skip
         if not is_number(self.epsilon) or not 1e-30 <= self.epsilon < np.inf:
             raise InvalidArgumentError("epsilon", self.epsilon, "a number of at least 1e-30")
-        if not is_number(self.dropout) or not 0 <= self.dropout < 1:
-            raise InvalidArgumentError("dropout", self.dropout, "at least 0 and below 1")
+        check_dropout(dropout=self.dropout)
         if not is_number(self.validation_share) or not 0 <= self.validation_share <= 1:
             raise InvalidArgumentError("validation_share", self.validation_share, "from 0 to 1")
         if self.exclude_positives and self._debiased:

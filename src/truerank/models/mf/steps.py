@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.models.mf.batches import Batch, make_batch
-from truerank.models.mf.dropout import back_to_factors, gather_some, units
+from truerank.models.mf.dropout import drop, units
 from truerank.models.mf.momentum import bring_up, tails
 from truerank.models.mf.objective import Objective
 from truerank.models.mf.rows import (
@@ -179,7 +179,8 @@ class Steps:
         scale = np.float32(1.0 / size)
 
         def begin(at: slice) -> None:
-            self._gather_users(batch, at)
+            gather(self.users.factors, batch.users[at], o.cosine, self.U[at])
+            self._drop(self.U, batch, at)
             score_own(
                 self.U[at], self.items.factors, batch.own[at], o.cosine, self.own[at],
                 self.lengths[at],
@@ -198,11 +199,12 @@ class Steps:
                 self.own[at], self.items.factors, batch.own[at], self.lengths[at], o.cosine,
                 self.grad_U[at],
             )  # fmt: skip
-            self._users_back(batch, at)
+            self._drop(self.grad_U, batch, at)
 
         def whole(rule: Rule, at: slice) -> None:
             tile, n_extra = at.start // TILE, o.plan.n_extra
-            self._gather_users(batch, at)
+            gather(self.users.factors, batch.users[at], o.cosine, self.U[at])
+            self._drop(self.U, batch, at)
             if n:
                 push = self.grad_N[tile, : 0 if self.fixed_items else n]
                 losses[tile] = shared_tile(
@@ -216,7 +218,7 @@ class Steps:
                     level[at], tau[at], n_extra, scale, self.own[at], self.lengths[at],
                     self.grad_U[at],
                 )  # fmt: skip
-            self._users_back(batch, at)
+            self._drop(self.grad_U, batch, at)
 
         def run(task: Task) -> None:
             with np.errstate(over="ignore", invalid="ignore"):  # the loss is checked, and says so
@@ -230,21 +232,10 @@ class Steps:
         self.each(run, [partial(end, at) for at in tiles])
         return loss
 
-    def _gather_users(self, batch: Batch, at: slice) -> None:
-        factors, rows, cosine = self.users.factors, batch.users[at], self.objective.cosine
+    def _drop(self, vectors: Floats, batch: Batch, at: slice) -> None:
+        """Scores see dropped vectors of users; their gradients go back the same way."""
         if self.dropped:
-            key = np.uint64(batch.drops)  # compiled code returns an int
-            gather_some(factors, rows, cosine, key, at.start, self.dropped, self.U[at])
-        else:
-            gather(factors, rows, cosine, self.U[at])
-
-    def _users_back(self, batch: Batch, at: slice) -> None:
-        """With dropout every pair has a vector of its own, and its gradient goes back alone."""
-        if self.dropped:
-            back_to_factors(
-                self.users.factors, batch.users[at], self.objective.cosine,
-                np.uint64(batch.drops), at.start, self.dropped, self.U[at], self.grad_U[at],
-            )  # fmt: skip
+            drop(vectors[at], np.uint64(batch.drops), at.start, self.dropped)
 
     def _by_autograd(
         self, batch: Batch, shared: Floats, level: Floats, tau: Floats, scale: float
@@ -278,7 +269,6 @@ class Steps:
         size, n = len(batch.users), len(batch.shared)
         tiles = -(-size // TILE) if n else 0
         parts = self.parts * _PIECES
-        of_users = step._replace(cosine=False) if self.dropped else step
 
         def part(i: int) -> None:
             if not self.fixed_items:
@@ -286,6 +276,6 @@ class Steps:
                     self.items, batch.by_item, self.U[:size], self.own[:size], self.grad_N,
                     tiles, step, i, parts,
                 )  # fmt: skip
-            move_users(self.users, batch.by_user, self.grad_U[:size], of_users, i, parts)
+            move_users(self.users, batch.by_user, self.grad_U[:size], step, i, parts)
 
         self.each(lambda task: task(), [*beside, *(partial(part, i) for i in range(parts))])

@@ -2,7 +2,8 @@ r"""Training: epochs until the judges have seen nothing better for long enough.
 
 After each epoch the judges give a value (without judges, minus the loss). When ``plateau`` checks
 in a row brought nothing better, the rate is halved, down to a floor; after ``patience`` of them
-training ends. The best epoch is kept; without judges the last.
+training ends. The best epoch is kept; without judges the last. Epochs whose rate is given have
+that, and the rate of those after them follows from the last.
 """
 
 from __future__ import annotations

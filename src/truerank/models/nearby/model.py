@@ -27,7 +27,7 @@ from truerank.models.nearby.learning import Learned, Schedule, learn
 from truerank.models.nearby.parameters import coefficients
 from truerank.models.nearby.scoring import LinearModel
 from truerank.models.nearby.validation import learners_and_judges
-from truerank.models.precision import is_number
+from truerank.models.precision import check_dropout, is_number
 from truerank.models.spectrum import Spectrum, decompose
 from truerank.rng import checked_seed
 
@@ -121,8 +121,7 @@ class Nearby(LinearModel):
             patience=self.patience,
         )  # fmt: skip
         check_not_negative(c=self.c)
-        if not is_number(self.dropout) or not 0 <= self.dropout < 1:
-            raise InvalidArgumentError("dropout", self.dropout, "from 0 to below 1", "try 0.5")
+        check_dropout(dropout=self.dropout)
         if not is_number(self.validation_share) or not 0 < self.validation_share < 1:
             raise InvalidArgumentError(
                 "validation_share", self.validation_share, "between 0 and 1, both excluded"

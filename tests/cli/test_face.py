@@ -69,7 +69,7 @@ def test_ctrl_c_is_130_and_one_sentence() -> None:
         "import os, signal, time\n"
         "import truerank.cli.doctor as doctor\n"
         "from truerank.cli import main\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background has none
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # not in the background
         "def wait(): os.kill(os.getpid(), signal.SIGINT); time.sleep(30)\n"
         "doctor.examine = wait\n"
         "main(['doctor'])"

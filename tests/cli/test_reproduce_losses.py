@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import truerank as tr
 from truerank.execution import Progress
 from truerank.experiments.claims import Question
 from truerank.experiments.loss_recipe import LossCurve, LossRecipe, LossRow
+from truerank.experiments.loss_table import LossTable
 
 from .conftest import Run
 
@@ -69,7 +71,24 @@ def test_progress_ends_at_its_total(run: Run, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("truerank.execution.Progress", Noted)
     assert run("reproduce", "losses", "--cache", "kept").code == 0
     assert run("reproduce", "losses", "--curve", "temperature", "--cache", "kept").code == 0
-    assert bars == [(3 + 2 * len(SMALL.seeds),) * 2, (2, 2)]
+    # One of the two points of the figure is a setting of the table, and in the cache.
+    assert bars == [(3 + 2 * len(SMALL.seeds),) * 2, (1, 1)]
+
+
+def test_the_record_is_believed_unless_a_search_is_asked_for(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = LossTable("gowalla", recipe=SMALL)
+    row = SMALL.row("MINE")
+    known = {table.key(row, {"temperature": 0.2}, 0): replace(table.search(row)[0], validation=0.5)}
+    monkeypatch.setattr("truerank.experiments.loss_table.recorded_trials", lambda: known)
+
+    def validation(*more: str) -> float:
+        report = run("reproduce", "losses", "--row", "MINE", "--json", *more).json
+        return float(report["rows"][0]["tried"][0]["validation"])
+
+    assert validation() == 0.5
+    assert validation("--search") != 0.5
 
 
 def test_a_row_alone_has_no_claims(run: Run) -> None:

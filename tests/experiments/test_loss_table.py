@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 import truerank as tr
 from truerank.experiments.claims import Question, answers
 from truerank.experiments.loss_recipe import LossCurve, LossRecipe, LossRow, loss_recipe
-from truerank.experiments.loss_table import LossTable, Trial, reached
+from truerank.experiments.loss_table import LossTable, reached
+from truerank.experiments.loss_trials import Trial, recorded_trials, write_record
 from truerank.models import MF
 from truerank.report.figures_losses import parameter_figure
 
@@ -102,6 +104,43 @@ def test_finished_trainings_are_not_made_again(
         LossTable("demo", recipe=other, split=split, cache=table.cache).line(other.row("InfoNCE"))
 
 
+def test_what_is_known_is_not_found_out_again(
+    table: LossTable, split: tr.Split, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = RECIPE.row("BPR")
+    found = table.search(row)
+    write_record(tmp_path / "record.json", [(table.key(row, t.setting, t.seed), t) for t in found])
+    lines = (tmp_path / "record.json").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + len(found) + 1  # braces
+    known = {
+        key: Trial.of(trial)
+        for key, trial in json.loads((tmp_path / "record.json").read_text("utf-8")).items()
+    }
+    assert tuple(known.values()) == found
+    later = LossTable("demo", recipe=RECIPE, split=split, known=known)
+    assert table.trainings(row) == later.trainings(row) == len(RECIPE.seeds)
+    assert LossTable("demo", recipe=RECIPE, split=split, known={}).trainings(row) == 2 + 2
+    again = later.line(row)  # what is ranked is trained, by the epochs and rates that are known
+    assert again.chosen == table.line(row).chosen
+    for mine, theirs in zip(again.tables, table.line(row).tables, strict=True):
+        np.testing.assert_array_equal(mine.rank, theirs.rank)
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("trained")
+
+    monkeypatch.setattr(MF, "fit", refuse)
+    LossTable("demo", recipe=RECIPE, split=split, known=known).search(row)
+    other = tr.split.ratio(tr.load_dataset("demo", n_users=200, n_items=120), 0.2, seed=1)
+    with pytest.raises(AssertionError, match="trained"):  # the same settings on other data
+        LossTable("demo", recipe=RECIPE, split=other, known=known).search(row)
+
+
+def test_a_trial_has_the_rates_up_to_its_best_epoch(table: LossTable) -> None:
+    for trial in table.search(RECIPE.row("BPR")):
+        assert len(trial.rates) == trial.best_epoch <= trial.epochs
+        assert trial.rates[0] == trial.setting["rate"]
+
+
 def test_curves_go_through_their_settings(table: LossTable) -> None:
     found = table.curve(RECIPE.curve("temperature"))["InfoNCE"]
     assert [trial.setting for trial in found] == [
@@ -181,3 +220,23 @@ def test_the_recipe_is_sound() -> None:
             for value in values:
                 setting = row.tried[curve.data][0] | curve.fixed | {curve.parameter: value}
                 assert MF(**recipe.settings(row, setting))
+
+
+def test_the_record_is_that_of_the_recipe() -> None:
+    """Every recorded trial is one of the recipe's, and chooses as it should."""
+    recipe = loss_recipe()
+    tried = [setting for row in recipe.rows for some in row.tried.values() for setting in some]
+    for trial in recorded_trials().values():
+        assert trial.setting in tried or trial.setting in curve_settings(recipe)
+        assert trial.seed == recipe.seeds[0]
+        assert 0 < trial.validation < 1
+        assert len(trial.rates) == trial.best_epoch <= trial.epochs
+
+
+def curve_settings(recipe: LossRecipe) -> list[dict[str, Any]]:
+    return [
+        curve.around.get(name, {}) | curve.fixed | {curve.parameter: value}
+        for curve in recipe.curves
+        for name, values in curve.values.items()
+        for value in values
+    ]

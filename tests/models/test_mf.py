@@ -54,10 +54,10 @@ def hit_rate(model: Any, split: Any) -> float:
     ("negatives", "shared"),
     [
         ("uniform", True), ("uniform", False), ("popularity", True), ("popularity", False),
-        ("in-batch", True),
+        ("in-batch", True), ("uniform", 16), ("popularity", 1),
     ],
 )  # fmt: skip
-def test_it_learns_tastes(negatives: Any, shared: bool) -> None:
+def test_it_learns_tastes(negatives: Any, shared: bool | int) -> None:
     split = tr.split.leave_one_out(data(idle=False), seed=1)
     model = MF(
         "infonce", negatives=negatives, shared=shared, correct=True,
@@ -296,6 +296,10 @@ def test_the_held_out_part_is_a_fifth_of_some_users() -> None:
             "exclude_positives must be False for a debiased loss",
         ),
         ({"negatives": "in-batch", "shared": False}, "shared must be True for in-batch negatives"),
+        ({"negatives": "in-batch", "shared": 8}, "shared must be True for in-batch negatives"),
+        ({"shared": 0}, "shared must be True, False or a number of pairs, at least 1, got 0"),
+        ({"shared": "64"}, "shared must be True, False or a number of pairs, at least 1"),
+        ({"shared": 1.5}, "shared must be True, False or a number of pairs, at least 1"),
         ({"seed": -1}, "seed must be an integer"),
     ],
 )

@@ -111,7 +111,7 @@ def test_groups_hold_every_entry_once_in_order() -> None:
     batch = batch_of(Plan(2, 3, 11, False, False))
     keys = {
         "user": (batch.users, batch.by_user),
-        "item": (np.concatenate([batch.own.ravel(), batch.shared]), batch.by_item),
+        "item": (np.concatenate([batch.own.ravel(), batch.shared.ravel()]), batch.by_item),
     }
     for key, groups in keys.values():
         assert sorted(groups.entries) == list(range(len(key)))
@@ -144,9 +144,9 @@ def test_excluded_positives_are_never_negatives(law: Law) -> None:
     shared = batch_of(Plan(0, 0, 200, False, True), law)
     assert len(shared.swaps.column) > 0
     for b, user in enumerate(shared.users):
-        met = shared.shared.copy()
+        met = shared.shared[0].copy()
         for s in range(shared.swaps.starts[b], shared.swaps.starts[b + 1]):
-            met[shared.swaps.column[s]] = shared.shared[shared.swaps.instead[s]]
+            met[shared.swaps.column[s]] = shared.shared[0, shared.swaps.instead[s]]
         assert not np.isin(met, DATA.items_of(user)).any()
 
 
@@ -157,9 +157,9 @@ def test_stand_ins_keep_the_distribution_of_the_absent_items() -> None:
         batch = batch_of(Plan(0, 0, 30, False, True), number=number)
         b = int(np.flatnonzero(batch.users == batch.users[0])[0])
         user = batch.users[b]
-        met = batch.shared.copy()
+        met = batch.shared[0].copy()
         for s in range(batch.swaps.starts[b], batch.swaps.starts[b + 1]):
-            met[batch.swaps.column[s]] = batch.shared[batch.swaps.instead[s]]
+            met[batch.swaps.column[s]] = batch.shared[0, batch.swaps.instead[s]]
         drawn += np.bincount(met, minlength=DATA.n_items)
     absent = np.setdiff1d(np.arange(DATA.n_items), DATA.items_of(user))
     assert drawn.sum() == drawn[absent].sum()
@@ -170,12 +170,12 @@ def test_stand_ins_keep_the_distribution_of_the_absent_items() -> None:
 
 def test_in_batch_negatives_are_the_other_positives() -> None:
     batch = batch_of(Plan(0, 0, 0, True, False))
-    np.testing.assert_array_equal(batch.shared, batch.own[:, 0])
+    np.testing.assert_array_equal(batch.shared, [batch.own[:, 0]])
     for b in range(len(batch.users)):
         at = slice(batch.swaps.starts[b], batch.swaps.starts[b + 1])
         columns, instead = batch.swaps.column[at], batch.swaps.instead[at]
-        assert sorted(columns) == np.flatnonzero(batch.shared == batch.own[b, 0]).tolist()
-        assert (batch.shared[instead] != batch.own[b, 0]).all()
+        assert sorted(columns) == np.flatnonzero(batch.shared[0] == batch.own[b, 0]).tolist()
+        assert (batch.shared[0, instead] != batch.own[b, 0]).all()
 
 
 def test_draws_are_addressed() -> None:
@@ -186,3 +186,32 @@ def test_draws_are_addressed() -> None:
     part = batch_of(plan, n=10)  # a pair meets the same items whoever stands beside it
     np.testing.assert_array_equal(part.own, first.own[:10])
     assert (batch_of(plan, number=1).shared != first.shared).any()
+
+
+def test_every_set_has_draws_of_its_own() -> None:
+    batch = batch_of(Plan(0, 0, 2_000, False, False, sharing=30))  # 64 pairs: 30, 30 and 4
+    assert batch.shared.shape == (3, 2_000)
+    for one in batch.shared:
+        assert chi_squared(np.bincount(one, minlength=30), np.full(30, 1 / 30)) > 1e-4
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        same = (batch.shared[one] == batch.shared[other]).mean()
+        assert abs(same - 1 / 30) < 4 * np.sqrt(1 / 30 / 2_000)  # as often as by chance
+
+
+def test_one_set_has_the_draws_of_the_first_of_several() -> None:
+    """So that a batch shared as a whole is what it was before there were sets."""
+    whole = batch_of(Plan(0, 0, 40, False, True))
+    sets = batch_of(Plan(0, 0, 40, False, True, sharing=30))
+    np.testing.assert_array_equal(whole.shared[0], sets.shared[0])
+    n = whole.swaps.starts[30]
+    assert n > 0
+    np.testing.assert_array_equal(whole.swaps.instead[:n], sets.swaps.instead[:n])
+
+
+def test_sets_leave_out_the_positives_of_their_pairs() -> None:
+    batch = batch_of(Plan(0, 0, 200, False, True, sharing=10))
+    for b, user in enumerate(batch.users):
+        met = batch.shared[b // 10].copy()
+        for s in range(batch.swaps.starts[b], batch.swaps.starts[b + 1]):
+            met[batch.swaps.column[s]] = batch.shared[b // 10, batch.swaps.instead[s]]
+        assert not np.isin(met, DATA.items_of(user)).any()

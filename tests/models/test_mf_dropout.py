@@ -74,7 +74,7 @@ def by_torch(loss: str, o: Any, batch: Any) -> tuple[float, np.ndarray, np.ndarr
         U, V = (X / X.norm(dim=1, keepdim=True) for X in (W, H))
     U = torch.where(left, U[batch.users] / (1 - SHARE), 0.0)
     own = torch.einsum("bd,bjd->bj", U, V[batch.own])
-    neg = U @ V[batch.shared].T if len(batch.shared) else own[:, 1:]
+    neg = U @ V[batch.shared[0]].T if batch.shared.size else own[:, 1:]
     mean = LOSSES[loss](own[:, 0], neg).mean()
     mean.backward()
     return float(mean.detach()), W.grad.numpy(), H.grad.numpy()

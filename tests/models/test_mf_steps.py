@@ -9,7 +9,7 @@ import torch
 
 import truerank as tr
 from truerank.losses import LOSSES, inputs_of
-from truerank.models.mf.batches import Batch, Plan
+from truerank.models.mf.batches import WHOLE_BATCH, Batch, Plan
 from truerank.models.mf.draws import Law, Pairs, law_of
 from truerank.models.mf.objective import Objective, objective_of
 from truerank.models.mf.rows import Step, Table
@@ -21,6 +21,8 @@ KEY = np.uint64(7)
 PLANS = {
     "shared": Plan(0, 0, 11, False, False),
     "shared-excluding": Plan(0, 0, 11, False, True),
+    "sets": Plan(0, 0, 11, False, False, sharing=40),
+    "sets-excluding": Plan(0, 0, 11, False, True, sharing=100),
     "own": Plan(0, 6, 0, False, False),
     "own-excluding": Plan(0, 6, 0, False, True),
     "in-batch": Plan(0, 0, 0, True, False),
@@ -87,17 +89,25 @@ def by_our_steps(
     )
 
 
-def scores_by_torch(W: Any, H: Any, batch: Batch, *, cosine: bool) -> tuple[Any, Any]:
+def negatives_met(batch: Batch, sharing: int) -> np.ndarray:
+    """The shared negatives of each pair, with their stand-ins."""
+    met = batch.shared[np.arange(len(batch.users)) // sharing]
+    own_set = met.copy()
+    for b in range(len(met)):
+        for s in range(batch.swaps.starts[b], batch.swaps.starts[b + 1]):
+            met[b, batch.swaps.column[s]] = own_set[b, batch.swaps.instead[s]]
+    return met
+
+
+def scores_by_torch(
+    W: Any, H: Any, batch: Batch, *, cosine: bool, sharing: int = WHOLE_BATCH
+) -> tuple[Any, Any]:
     """Scores of own and of shared items, with loops where they help to see what is meant."""
     if cosine:
         W = W / W.norm(dim=1, keepdim=True)
         H = H / H.norm(dim=1, keepdim=True)
     own = torch.einsum("bd,bjd->bj", W[batch.users], H[batch.own])
-    columns = np.tile(np.arange(len(batch.shared)), (len(batch.users), 1))
-    for b in range(len(batch.users)):
-        for s in range(batch.swaps.starts[b], batch.swaps.starts[b + 1]):
-            columns[b, batch.swaps.column[s]] = batch.swaps.instead[s]
-    shared = (W[batch.users] @ H[batch.shared].T).gather(1, torch.from_numpy(columns))
+    shared = torch.einsum("bd,bjd->bj", W[batch.users], H[negatives_met(batch, sharing)])
     return own, shared
 
 
@@ -106,7 +116,7 @@ def by_torch(
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Mean loss and its gradients in double precision, by autograd through everything."""
     W, H = (torch.tensor(x.astype(np.float64), requires_grad=True) for x in factors())
-    own, shared = scores_by_torch(W, H, batch, cosine=o.cosine)
+    own, shared = scores_by_torch(W, H, batch, cosine=o.cosine, sharing=o.plan.sharing)
     m = o.plan.n_extra
     neg = shared if shared.shape[1] else own[:, 1 + m :]
     if m:
@@ -174,13 +184,7 @@ def test_sampled_softmax_divides_by_the_expected_number_of_draws(plan: Plan) -> 
         elif plan.in_batch:
             q[b, batch.own[b, 0]] = 0.0
     q /= q.sum(axis=1, keepdims=True)
-    if plan.n_own:
-        met = batch.own[:, 1:]
-    else:
-        met = np.tile(batch.shared, (len(batch.users), 1))
-        for b in range(len(batch.users)):
-            for s in range(batch.swaps.starts[b], batch.swaps.starts[b + 1]):
-                met[b, batch.swaps.column[s]] = batch.shared[batch.swaps.instead[s]]
+    met = batch.own[:, 1:] if plan.n_own else negatives_met(batch, plan.sharing)
     log_q = np.log(met.shape[1] * np.take_along_axis(q, met.astype(np.int64), axis=1))
     expected, W, H = by_torch("sampled_softmax", o, batch, {}, log_q=torch.tensor(log_q))
     assert loss == pytest.approx(expected, rel=1e-5)
@@ -210,7 +214,7 @@ def test_autograd_makes_the_same_step(name: str, plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("optimiser", ["adam", "adagrad", "sgd"])
-@pytest.mark.parametrize("plan", ["shared-excluding", "own"])
+@pytest.mark.parametrize("plan", ["shared-excluding", "sets-excluding", "own"])
 @pytest.mark.parametrize("autograd", [False, True], ids=["slopes", "autograd"])
 def test_the_number_of_threads_changes_no_bit(optimiser: str, plan: str, autograd: bool) -> None:
     o = objective("infonce", PLANS[plan], cosine=True, autograd=autograd)

@@ -3,53 +3,32 @@
 Every setting of a row is trained once, and stopped, by a part of the *training* data: a tenth of
 the users have a fifth of their items held out (:mod:`truerank.models.mf.validation`). The setting
 with the best value is trained on all of the training data, for as many epochs at the same rates,
-with every seed of the recipe; only these models see the test.
+with every seed of the recipe; only these models see the test. What is known of a trial, from the
+record or from a cache, is not found out again.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import tempfile
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError
 from truerank.experiments.loss_recipe import LossCurve, LossRecipe, LossRow, loss_recipe
+from truerank.experiments.loss_trials import Trial, recorded_trials, trial_key
 from truerank.files import readable_errors, written_whole
 from truerank.models.mf import MF
-from truerank.models.saving import load
 from truerank.ranking import Full, RankTable, rank
 from truerank.split import Split, published
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """One training.
-
-    Attributes:
-        setting: What was tried, beyond what the row has in common.
-        seed: Of the training.
-        validation: The best value on the validation users.
-        best_epoch: Where it was reached.
-        epochs: How many there were.
-        seconds: They took.
-    """
-
-    setting: dict[str, Any]
-    seed: int
-    validation: float
-    best_epoch: int
-    epochs: int
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,8 +67,8 @@ def reached(line: LossLine, data: str, recipe: LossRecipe) -> bool:
 class LossTable:
     """Trains rows when they are asked for.
 
-    Memory: a model and the training of another. The cache holds every judged model (for gowalla
-    and dim 64 about 18 MB each) and the ranks of those trained on everything.
+    Memory: the training of a model. The cache holds a few numbers of every trial, and the ranks by
+    the models that were trained on everything.
 
     Args:
         data: A data set with a published split.
@@ -98,6 +77,7 @@ class LossTable:
         cache: A folder where finished trainings are kept, so that a later run goes on from there;
             a temporary one if not given.
         workers: Threads of a training.
+        known: Trials by their keys that need not be made again; the record if not given.
     """
 
     def __init__(
@@ -108,8 +88,10 @@ class LossTable:
         split: Split | None = None,
         cache: Path | None = None,
         workers: int | None = None,
+        known: Mapping[str, Trial] | None = None,
     ) -> None:
         self.data, self.workers = data, workers
+        self.known = recorded_trials() if known is None else known
         self.recipe = recipe or loss_recipe()
         self.split = split or published(data)
         if cache is None:
@@ -121,41 +103,62 @@ class LossTable:
         self._fingerprint = self.split.fingerprint()
 
     def trainings(self, row: LossRow) -> int:
-        """How many trainings the row takes at most."""
-        return len(self._tried(row)) + len(self.recipe.seeds)
+        """How many trainings the row takes: of settings that nothing is known of, and of seeds."""
+        first = self.recipe.seeds[0]
+        new = [one for one in self._tried(row) if self._found(row, one, first) is None]
+        return len(new) + len(self.recipe.seeds)
 
     def line(self, row: LossRow, step: Callable[[], None] = lambda: None) -> LossLine:
         """Choose on the validation users, train on everything, and rank the test users."""
-        tried = []
-        for setting in self._tried(row):
-            tried.append(self.trial(row, setting, self.recipe.seeds[0]))
-            step()
+        tried = self.search(row, step)
         best = max(tried, key=lambda trial: trial.validation)
         tables = []
         for seed in self.recipe.seeds:
             tables.append(self.ranks(row, best, seed))
             step()
-        return LossLine(row=row, tried=tuple(tried), chosen=best, tables=tuple(tables))
+        return LossLine(row=row, tried=tried, chosen=best, tables=tuple(tables))
+
+    def search(self, row: LossRow, step: Callable[[], None] = lambda: None) -> tuple[Trial, ...]:
+        """Every setting of the row, judged by the validation users; the test stays out of it."""
+        return tuple(
+            self.trial(row, setting, self.recipe.seeds[0], step) for setting in self._tried(row)
+        )
+
+    def points(self, curve: LossCurve) -> int:
+        """How many trainings the figure takes."""
+        seed = self.recipe.seeds[0]
+        return sum(self._found(row, one, seed) is None for row, one in self._points(curve))
 
     def curve(
         self, curve: LossCurve, step: Callable[[], None] = lambda: None
     ) -> dict[str, list[Trial]]:
         """The trials of a figure, by row."""
-        found: dict[str, list[Trial]] = {}
-        for name, values in curve.values.items():
-            row = self.recipe.row(name)
-            found[name] = []
-            for value in values:
-                setting = curve.around.get(name, {}) | curve.fixed | {curve.parameter: value}
-                found[name].append(self.trial(row, setting, self.recipe.seeds[0]))
-                step()
+        found: dict[str, list[Trial]] = {name: [] for name in curve.values}
+        for row, setting in self._points(curve):
+            found[row.name].append(self.trial(row, setting, self.recipe.seeds[0], step))
         return found
 
-    def trial(self, row: LossRow, setting: Mapping[str, Any], seed: int) -> Trial:
-        """Train with this setting, or find that it was done before."""
-        path = self._path(row, setting, seed)
-        if path.is_file():
-            return Trial(**json.loads(path.read_text(encoding="utf-8")))
+    def _points(self, curve: LossCurve) -> list[tuple[LossRow, dict[str, Any]]]:
+        return [
+            (
+                self.recipe.row(name),
+                curve.around.get(name, {}) | curve.fixed | {curve.parameter: value},
+            )
+            for name, values in curve.values.items()
+            for value in values
+        ]
+
+    def trial(
+        self,
+        row: LossRow,
+        setting: Mapping[str, Any],
+        seed: int,
+        step: Callable[[], None] = lambda: None,
+    ) -> Trial:
+        """What this setting comes to; ``step`` is called if it had to be trained."""
+        found = self._found(row, setting, seed)
+        if found is not None:
+            return found
         model = MF(**self.recipe.settings(row, setting), seed=seed)
         start = time.perf_counter()
         model.fit(self.split.train, workers=self.workers)
@@ -165,11 +168,12 @@ class LossTable:
             validation=float(np.nanmax(model.validations)),
             best_epoch=model.best_epoch,
             epochs=len(model.losses),
+            rates=tuple(model.rates[: model.best_epoch].tolist()),
             seconds=time.perf_counter() - start,
         )
-        model.save(path.with_suffix(".model"), force=True)
-        with written_whole(path) as temporary:
-            temporary.write_text(json.dumps(asdict(trial)), encoding="utf-8")
+        with written_whole(self._path(row, setting, seed)) as temporary:
+            temporary.write_text(trial.to_json(), encoding="utf-8")
+        step()
         return trial
 
     def ranks(self, row: LossRow, trial: Trial, seed: int) -> RankTable:
@@ -178,11 +182,17 @@ class LossTable:
         ranks = path.with_name(f"{path.stem}-{seed}.parquet")
         if ranks.is_file():
             return RankTable.from_parquet(ranks)
-        judged = cast(MF, load(path.with_suffix(".model")))
-        model = judged.refit(self.split.train, seed=seed, workers=self.workers)
+        settings = self.recipe.settings(row, trial.setting) | {
+            "rate": list(trial.rates), "epochs": trial.best_epoch, "validation_share": 0.0,
+        }  # fmt: skip
+        model = MF(**settings, seed=seed).fit(self.split.train, workers=self.workers)
         table = rank(model, self.split, Full(), progress=False)
         table.to_parquet(ranks)
         return table
+
+    def key(self, row: LossRow, setting: Mapping[str, Any], seed: int) -> str:
+        """By which a trial is known."""
+        return trial_key(self._fingerprint, self.recipe.settings(row, setting), seed)
 
     def _tried(self, row: LossRow) -> list[dict[str, Any]]:
         if self.data not in row.tried:
@@ -191,8 +201,13 @@ class LossTable:
             )
         return row.tried[self.data]
 
+    def _found(self, row: LossRow, setting: Mapping[str, Any], seed: int) -> Trial | None:
+        """The trial, if it was made before."""
+        path = self._path(row, setting, seed)
+        if path.is_file():
+            return Trial.of(json.loads(path.read_text(encoding="utf-8")))
+        return self.known.get(self.key(row, setting, seed))
+
     def _path(self, row: LossRow, setting: Mapping[str, Any], seed: int) -> Path:
         """A file for these settings on this split and nothing else."""
-        asked = [self._fingerprint, self.recipe.settings(row, setting), seed]
-        key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
-        return self.cache / f"{self.data}-{row.loss}-{key}.json"
+        return self.cache / f"{self.data}-{row.loss}-{self.key(row, setting, seed)}.json"

@@ -17,7 +17,8 @@ from truerank.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from truerank.experiments.claims import Answer
     from truerank.experiments.loss_recipe import LossRecipe
-    from truerank.experiments.loss_table import LossLine, LossTable, Trial
+    from truerank.experiments.loss_table import LossLine, LossTable
+    from truerank.experiments.loss_trials import Trial
 
 
 def losses(
@@ -36,6 +37,10 @@ def losses(
     cache: Annotated[
         Path | None, typer.Option(help="Folder that keeps finished trainings.")
     ] = None,
+    search: Annotated[
+        bool,
+        typer.Option("--search", help="Try every setting again, whatever the record says of it."),
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for losses.json and figures.")] = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -43,8 +48,9 @@ def losses(
 ) -> None:
     """Train MF with every loss, each tuned on validation users, and judge the claims.
 
-    Every setting that was tried is in the recipe and is tried again: hours on two cores, unless
-    the cache has it.
+    Every setting that was tried is in the recipe, and what it came to on the validation users in
+    the record: the best one of each loss is trained on everything and ranks the test users, an hour
+    on two cores. --search tries all of them again, which takes many.
     """
     from truerank.experiments.loss_recipe import loss_recipe
     from truerank.experiments.loss_table import LossTable
@@ -58,10 +64,10 @@ def losses(
             recipe.curve(name)  # a mistake is seen before the work starts
             if out is not None:
                 new_file(out / f"{name}.png", force=force)
-        _draw(recipe, curve, cache, out, as_json=as_json)
+        _draw(recipe, curve, cache, out, search=search, as_json=as_json)
         return
     path = report_file(out, "losses.json", force=force)
-    table = LossTable(data, cache=cache)
+    table = LossTable(data, cache=cache, known={} if search else None)
     report, lines, found = _table(table, [one.name for one in chosen])
     write_report(path, report)
     if as_json:
@@ -141,7 +147,13 @@ def _columns(recipe: LossRecipe, data: str, line: LossLine) -> list[str]:
 
 
 def _draw(
-    recipe: LossRecipe, names: list[str], cache: Path | None, out: Path | None, *, as_json: bool
+    recipe: LossRecipe,
+    names: list[str],
+    cache: Path | None,
+    out: Path | None,
+    *,
+    search: bool,
+    as_json: bool,
 ) -> None:
     from truerank.execution import Progress
     from truerank.experiments.loss_table import LossTable
@@ -151,8 +163,8 @@ def _draw(
     report = {}
     for name in names:
         curve = recipe.curve(name)
-        table = LossTable(curve.data, cache=cache)
-        with Progress(f"curve of {name}", total=sum(map(len, curve.values.values()))) as bar:
+        table = LossTable(curve.data, cache=cache, known={} if search else None)
+        with Progress(f"curve of {name}", total=table.points(curve)) as bar:
             found = table.curve(curve, bar.advance)
         points = {
             loss: [(trial.setting[curve.parameter], trial.validation) for trial in trials]

@@ -1,12 +1,13 @@
 r"""A batch: its positive pairs, what they are contrasted with, and which rows that touches.
 
 Every pair has a row of *own* items: its positive, then further positives of the user (for the
-debiased losses), then negatives of its own. *Shared* negatives stand beside them once for the
-whole batch. Gradients are later summed row by row of the factors, in the order of the batch:
-:class:`Groups` say which entries belong to a row, so threads can divide the rows among themselves
-and the sums have the same bits however they do.
+debiased losses), then negatives of its own. *Shared* negatives stand beside them once for a run of
+pairs: a set of n for the whole batch, or one for every so many pairs. Gradients are later summed
+row by row of the factors, in the order of the batch: :class:`Groups` say which entries belong to a
+row, so threads can divide the rows among themselves and the sums have the same bits however they
+do.
 
-Memory of a batch of B pairs with w own and n shared items: 12 bytes for each of B w + n.
+Memory of a batch of B pairs with w own items and S sets of n: 12 bytes for each of B w + S n.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from numpy.typing import NDArray
 from truerank.models.mf.compiled import exact
 from truerank.models.mf.draws import Ints, Law, Pairs, below, draw, draw_absent, word
 
+WHOLE_BATCH = 1 << 30
+"""Pairs that share a set, where all of a batch do."""
+
 _DENSE = 8  # a batch that touches more than an eighth of the rows takes them in order
 _SHARED = np.uint64(0x5851F42D4C957F2D)  # sets shared draws apart from those of pairs
 _DROPS = np.uint64(0x14057B7EF767814F)  # and those of dropout
@@ -29,9 +33,14 @@ class Plan(NamedTuple):
 
     n_extra: int  # further positives of the user, for each pair
     n_own: int  # negatives of each pair
-    n_shared: int  # negatives of the whole batch
+    n_shared: int  # negatives of a set
     in_batch: bool  # the positives of the others are the negatives
     exclude: bool  # no positive of the user is a negative
+    sharing: int = WHOLE_BATCH  # pairs that share a set
+
+    def n_sets(self, batch_size: int) -> int:
+        """Sets of a batch with so many pairs; the last may serve fewer."""
+        return -(-batch_size // self.sharing)
 
 
 class Groups(NamedTuple):
@@ -48,7 +57,7 @@ class Groups(NamedTuple):
 class Swaps(NamedTuple):
     """Shared negatives that are positives of a pair's user, and others that stand in for them.
 
-    For pair ``b`` column ``column[s]`` is taken from column ``instead[s]``,
+    For pair ``b`` column ``column[s]`` of its set is taken from column ``instead[s]``,
     s from ``starts[b]`` to ``starts[b + 1]``.
     """
 
@@ -62,9 +71,9 @@ class Batch(NamedTuple):
 
     users: Ints
     own: Ints
-    shared: Ints
+    shared: Ints  # sets x n; pair b meets set b // sharing
     by_user: Groups  # entry b is pair b
-    by_item: Groups  # entry b w + j is own item j of pair b; B w + c is shared column c
+    by_item: Groups  # entry b w + j is own item j of pair b; B w + s n + c is column c of set s
     swaps: Swaps
     drops: np.uint64  # key of what is dropped; an int when compiled code hands it over
 
@@ -119,35 +128,37 @@ def _first_free(c: int, bits: np.uint64, n: int, taken: Ints, mark: int) -> int:
 
 @exact
 def _swaps(
-    pairs: Pairs, users: Ints, own: Ints, shared: Ints, key: np.uint64, exclude: bool, head: Ints
+    pairs: Pairs, users: Ints, own: Ints, shared: Ints, key: np.uint64, plan: Plan, head: Ints
 ) -> Swaps:
     """Columns that a pair may not have; ``head`` is -1 everywhere, and again after."""
-    n, size = len(shared), len(users)
+    n, size = shared.shape[1], len(users)
     following = np.empty(n, np.int32)  # the next column with the same item, or -1
-    for c in range(n - 1, -1, -1):
-        following[c] = head[shared[c]]
-        head[shared[c]] = c
     starts, found = np.zeros(size + 1, np.int32), 0
     column, instead = np.empty(4 * size, np.int32), np.empty(4 * size, np.int32)
     taken = np.full(n, -1, np.int32)
-    for b in range(size):
-        starts[b] = found
-        first, last = pairs.indptr[users[b]], pairs.indptr[users[b] + 1]
-        n_positives = last - first if exclude else 1
-        for p in range(n_positives):
-            c = head[pairs.items[first + p] if exclude else own[b, 0]]
-            while c >= 0:
-                if found == len(column):
-                    column = np.concatenate((column, np.empty_like(column)))
-                    instead = np.concatenate((instead, np.empty_like(instead)))
-                column[found], taken[c] = c, b
-                found += 1
-                c = following[c]
-        for s in range(starts[b], found):
-            instead[s] = _first_free(column[s], word(key, b * n + column[s]), n, taken, b)
+    for s in range(len(shared)):
+        for c in range(n - 1, -1, -1):
+            following[c] = head[shared[s, c]]
+            head[shared[s, c]] = c
+        for b in range(s * plan.sharing, min((s + 1) * plan.sharing, size)):
+            starts[b] = found
+            first, last = pairs.indptr[users[b]], pairs.indptr[users[b] + 1]
+            n_positives = last - first if plan.exclude else 1
+            for p in range(n_positives):
+                c = head[pairs.items[first + p] if plan.exclude else own[b, 0]]
+                while c >= 0:
+                    if found == len(column):
+                        column = np.concatenate((column, np.empty_like(column)))
+                        instead = np.concatenate((instead, np.empty_like(instead)))
+                    column[found], taken[c] = c, b
+                    found += 1
+                    c = following[c]
+            for at in range(starts[b], found):
+                bits = word(key, b * n + column[at])
+                instead[at] = _first_free(column[at], bits, n, taken, b)
+        for c in range(n):
+            head[shared[s, c]] = -1
     starts[size] = found
-    for c in range(n):
-        head[shared[c]] = -1
     return Swaps(starts, column[:found].copy(), instead[:found].copy())
 
 
@@ -193,16 +204,17 @@ def make_batch(
                 own[b, j] = draw(law, pairs.n_items, bits)
     common = word(key ^ _SHARED, number)
     if plan.in_batch:
-        shared = own[:, 0].copy()
+        shared = own[:, 0].copy().reshape(1, size)
     else:
-        shared = np.empty(plan.n_shared, np.int32)
-        for c in range(plan.n_shared):
-            shared[c] = draw(law, pairs.n_items, word(common, c))
-    if len(shared) > 0 and (plan.exclude or plan.in_batch):
-        swaps = _swaps(pairs, users, own, shared, common ^ _SHARED, plan.exclude, place_of_item)
+        shared = np.empty((-(-size // plan.sharing), plan.n_shared), np.int32)
+        for s in range(len(shared)):
+            for c in range(plan.n_shared):
+                shared[s, c] = draw(law, pairs.n_items, word(common, s * plan.n_shared + c))
+    if shared.size > 0 and (plan.exclude or plan.in_batch):
+        swaps = _swaps(pairs, users, own, shared, common ^ _SHARED, plan, place_of_item)
     else:
         none = np.empty(0, np.int32)
         swaps = Swaps(np.zeros(size + 1, np.int32), none, none)
     by_user = _grouped(users, users[:0], place_of_user)
-    by_item = _grouped(own.ravel(), shared, place_of_item)
+    by_item = _grouped(own.ravel(), shared.ravel(), place_of_item)
     return Batch(users, own, shared, by_user, by_item, swaps, word(key ^ _DROPS, number))

@@ -16,7 +16,7 @@ from truerank.losses import inputs_of
 from truerank.metrics import parse
 from truerank.models.factor_model import FactorModel, Factors, check_counts, start_factors
 from truerank.models.kept import State
-from truerank.models.mf.batches import Plan
+from truerank.models.mf.batches import WHOLE_BATCH, Plan
 from truerank.models.mf.checkpoint import Counters, Training, read_checkpoint
 from truerank.models.mf.draws import Pairs, law_of
 from truerank.models.mf.fold_in import fold_in
@@ -38,7 +38,7 @@ class TrainedMF(FactorModel):
     loss_params: dict[str, Any] | None
     negatives: str
     n_negatives: int
-    shared: bool
+    shared: bool | int
     popularity_power: float
     exclude_positives: bool
     correct: bool
@@ -167,7 +167,9 @@ class TrainedMF(FactorModel):
     def solve_users(self, history: Interactions) -> Factors:
         """By a few steps on the same loss, the items fixed; see :mod:`.fold_in`."""
         n = self.batch_size if self.negatives == "in-batch" else self.n_negatives
-        plan = self._plan()._replace(n_own=0, n_shared=min(n, self.n_items), in_batch=False)
+        plan = self._plan()._replace(
+            n_own=0, n_shared=min(n, self.n_items), in_batch=False, sharing=WHOLE_BATCH
+        )
         objective = self._objective(history, self.item_counts, plan)
         lengths = np.linalg.norm(self.user_factors, axis=1)
         usual = float(np.median(lengths[lengths > 0])) if lengths.any() else 1.0
@@ -204,6 +206,7 @@ class TrainedMF(FactorModel):
             n_shared=self.n_negatives if self.shared and not in_batch else 0,
             in_batch=in_batch,
             exclude=bool(self.exclude_positives),
+            sharing=WHOLE_BATCH if isinstance(self.shared, bool) else self.shared,
         )
 
     def _objective(

@@ -20,7 +20,7 @@ from truerank.models.factor_model import (
 from truerank.models.mf.fitting import TrainedMF
 from truerank.models.mf.objective import NEGATIVES
 from truerank.models.mf.rows import OPTIMISERS
-from truerank.models.mf.settings import check_loss, check_one_of
+from truerank.models.mf.settings import check_loss, check_one_of, checked_shared
 from truerank.models.precision import check_dropout, is_number
 from truerank.rng import checked_seed
 
@@ -41,8 +41,11 @@ class MF(TrainedMF):
     function of (pos, neg) goes through autograd on the same path.
 
     **Negatives** are n draws from q for each positive. ``shared``: the same draws for all pairs of
-    a batch. That changes nothing in expectation, makes a step somewhat noisier, and turns the work
-    into matrix products, so that many more negatives cost less. ``"in-batch"`` takes the positives
+    a batch, or for every so many of them. That changes nothing in expectation and turns the work
+    into matrix products, so that many more negatives cost less; but an item is met in few steps
+    then, by many pairs at once, and Adam makes less of that than of the same gradient in small
+    parts. Sets for every 64 pairs are nearly as cheap, and better: see
+    docs/decisions/0010-sets-of-negatives.md. ``"in-batch"`` takes the positives
     of the other pairs, which come by popularity. With ``exclude_positives`` a shared negative that
     the user has is replaced by another of the batch's negatives, if there is one. ``correct`` takes
     :math:`t \log(q_j |I|)` off the score of a negative, t the temperature: exponentials then have
@@ -76,7 +79,8 @@ class MF(TrainedMF):
         loss_params: Parameters of the loss, such as ``{"temperature": 0.12}``.
         negatives: ``"uniform"``, ``"popularity"`` or ``"in-batch"``.
         n_negatives: n, at most the number of items; in-batch: as many as the batch has.
-        shared: Draw negatives for the batch rather than for each pair.
+        shared: True to draw negatives for a whole batch, a number to draw them for so many pairs,
+            False to draw them for each pair.
         popularity_power: q is in proportion to counts to this power.
         exclude_positives: Draw no negative that the user has.
         correct: Correct for q, see above.
@@ -115,7 +119,7 @@ class MF(TrainedMF):
     loss_params: dict[str, Any] | None = None
     negatives: Literal["uniform", "popularity", "in-batch"] = "uniform"
     n_negatives: int = 64
-    shared: bool = True
+    shared: bool | int = True
     popularity_power: float = 0.75
     exclude_positives: bool = False
     correct: bool = False
@@ -179,7 +183,6 @@ class MF(TrainedMF):
                 "exclude_positives", True, "False for a debiased loss",
                 "it takes the positives off itself, and would do so twice",
             )  # fmt: skip
-        if self.negatives == "in-batch" and not self.shared:
-            raise InvalidArgumentError("shared", False, "True for in-batch negatives")
+        self.shared = checked_shared(self.shared, self.negatives)
         parse(self.validation_metric)
         checked_seed(self.seed)

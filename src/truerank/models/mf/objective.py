@@ -3,9 +3,9 @@ r"""What is minimised: a loss of the scores, how its negatives are drawn, and wh
 .. math::
     \frac1{|P|} \sum_{(u,i) \in P} \ell\bigl(s_{ui}, (s_{uj})_{j \sim q}\bigr)
 
-over the positive pairs :math:`P`. Sharing the negatives of a batch changes nothing in expectation:
-each pair still meets n independent draws from q; only the draws of different pairs of one batch
-are now the same, which makes a step noisier and its products one large matrix product.
+over the positive pairs :math:`P`. Sharing negatives between pairs changes nothing in expectation:
+each pair still meets n independent draws from q; only the draws of the pairs that share a set are
+now the same, which makes a step noisier and its products one large matrix product.
 """
 
 from __future__ import annotations

@@ -61,6 +61,14 @@ class Table(NamedTuple):
         return cls(factors, states, np.zeros(n * (optimiser == "dense-adam"), np.int64))
 
 
+class Sets(NamedTuple):
+    """Where the gradients of shared negatives lie: tile by tile, those of a set after another."""
+
+    n: int  # columns of a set
+    tiles_of_one: int  # tiles of a set; the last may have fewer
+    tiles: int  # of all
+
+
 class Step(NamedTuple):
     """How far rows move."""
 
@@ -161,7 +169,7 @@ def move_items(
     users: Floats,
     slopes: Floats,
     shared: Floats,
-    tiles: int,
+    sets: Sets,
     step: Step,
     part: int,
     parts: int,
@@ -174,7 +182,7 @@ def move_items(
         users: The vectors of the pairs' users as they were scored, B x d.
         slopes: Of the own items, B x w: item j of pair b pulls by ``slopes[b, j] users[b]``.
         shared: Gradients of the shared columns, tiles x n x d.
-        tiles: So many of them are to be summed.
+        sets: Which of them belong to a column.
         step: How far.
         part: Which part.
         parts: How many there are.
@@ -194,8 +202,9 @@ def move_items(
                 for k in range(len(grad)):
                     grad[k] += slope * vector[k]
             else:
-                for tile in range(tiles):
-                    vector = shared[tile, e - n_own]
+                first = (e - n_own) // sets.n * sets.tiles_of_one
+                for tile in range(first, min(first + sets.tiles_of_one, sets.tiles)):
+                    vector = shared[tile, (e - n_own) % sets.n]
                     for k in range(len(grad)):
                         grad[k] += vector[k]
         _move(table, groups.rows[g], grad, step)

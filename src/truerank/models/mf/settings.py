@@ -6,12 +6,14 @@ import difflib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.losses import check_parameters
 from truerank.models.memory import check_room
 from truerank.models.mf.batches import Plan
-from truerank.models.mf.steps import TILE
+from truerank.models.mf.steps import tiles_of
 
 Loss = str | Callable[..., Any]
 
@@ -46,6 +48,19 @@ def check_loss(loss: Loss, parameters: dict[str, Any] | None) -> None:
         )
 
 
+def checked_shared(shared: object, negatives: str) -> bool | int:
+    """Whether all pairs of a batch share their negatives, none do, or so many."""
+    if negatives == "in-batch" and shared is not True:
+        raise InvalidArgumentError("shared", shared, "True for in-batch negatives")
+    if isinstance(shared, bool | np.bool_):
+        return bool(shared)
+    if not isinstance(shared, int | np.integer) or shared < 1:
+        raise InvalidArgumentError(
+            "shared", shared, "True, False or a number of pairs, at least 1", "try 64"
+        )
+    return int(shared)
+
+
 def check_fits(data: Interactions, plan: Plan, batch_size: int, dim: int) -> None:
     """The catalogue is large enough for the negatives, and the memory for the rest."""
     n = max(plan.n_own, plan.n_shared)
@@ -61,9 +76,11 @@ def check_fits(data: Interactions, plan: Plan, batch_size: int, dim: int) -> Non
         )
     shared = batch_size if plan.in_batch else plan.n_shared
     width = 1 + plan.n_extra + plan.n_own
-    batch = batch_size * (2 * dim + 2 * width + shared) + shared * dim * (batch_size // TILE + 1)
+    sets, tiles = plan.n_sets(batch_size), len(tiles_of(batch_size, plan))
+    batch = batch_size * (2 * dim + 2 * width + shared) + shared * dim * (sets + tiles)
+    entries = batch_size * width + sets * shared
     check_room(
-        4 * (4 * (data.n_users + data.n_items) * dim + batch) + 24 * (batch_size * width + shared),
+        4 * (4 * (data.n_users + data.n_items) * dim + batch) + 24 * entries,
         f"MF with dim={dim}, batch_size={batch_size} on {data.n_users:,} users and "
         f"{data.n_items:,} items",
         "a smaller dim or batch_size, or fewer negatives, would fit",

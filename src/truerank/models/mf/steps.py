@@ -1,6 +1,6 @@
 r"""One epoch: for every batch scores, slopes, gradients and the steps of the rows touched.
 
-For a tile of :data:`TILE` pairs with the users' vectors U and the shared negatives N,
+For a tile of at most :data:`TILE` pairs with the users' vectors U and the shared negatives N,
 
 .. math::  S = U N^\top, \quad G = \partial\ell/\partial S, \quad
            \nabla U = G N, \quad \nabla N = \sum_{\text{tiles}} G^\top U
@@ -10,26 +10,28 @@ pair by pair. Threads take tiles, then rows; the next batch is drawn meanwhile. 
 order, so the number of threads changes no bit.
 
 Memory beside the factors and the states of their optimiser: B (2 d + 2 w + n) numbers for batches
-of B pairs with w own and n shared items, n d B / TILE for the gradients of the shared ones, and
-two batches (:mod:`.batches`). Never users x items, never B x n x d.
+of B pairs with w own and n shared items, n d for each set of shared ones and n d for each tile,
+and two batches (:mod:`.batches`). Never users x items, and B x n x d only where every pair has a
+set to itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.models.mf.batches import Batch, make_batch
+from truerank.models.mf.batches import Batch, Plan, make_batch
 from truerank.models.mf.dropout import drop, units
 from truerank.models.mf.momentum import bring_up, tails
 from truerank.models.mf.objective import Objective
 from truerank.models.mf.rows import (
     DENSE_ADAM,
     Floats,
+    Sets,
     Step,
     Table,
     move_items,
@@ -58,6 +60,29 @@ _PIECES = 3
 
 Task = Callable[[], object]
 Rows = NDArray[Any]
+
+
+class Tile(NamedTuple):
+    """Pairs that share a set of negatives, a few hundred at most."""
+
+    at: slice
+    number: int
+    set: int
+
+
+def tiles_of(size: int, plan: Plan) -> list[Tile]:
+    """The tiles of a batch of so many pairs, those of a set after another.
+
+    >>> tiles = tiles_of(1000, Plan(0, 0, 800, False, False, sharing=300))
+    >>> [(tile.at.start, tile.at.stop, tile.set) for tile in tiles][:3]
+    [(0, 256, 0), (256, 300, 0), (300, 556, 1)]
+    """
+    cuts = [
+        (first, min(first + TILE, size, start + plan.sharing), s)
+        for s, start in enumerate(range(0, size, plan.sharing))
+        for first in range(start, min(start + plan.sharing, size), TILE)
+    ]
+    return [Tile(slice(first, end), i, s) for i, (first, end, s) in enumerate(cuts)]
 
 
 class Steps:
@@ -92,11 +117,11 @@ class Steps:
         plan, dim = objective.plan, users.factors.shape[1]
         width = 1 + plan.n_extra + plan.n_own
         n_shared = batch_size if plan.in_batch else plan.n_shared
-        tiles = -(-batch_size // TILE)
+        n_sets, n_tiles = plan.n_sets(batch_size), len(tiles_of(batch_size, plan))
         self.U = np.empty((batch_size, dim), np.float32)
         self.grad_U = np.empty((batch_size, dim), np.float32)
-        self.N = np.empty((n_shared, dim), np.float32)
-        self.grad_N = np.empty((tiles, n_shared, dim), np.float32)
+        self.N = np.empty((n_sets, n_shared, dim), np.float32)
+        self.grad_N = np.empty((n_tiles, n_shared, dim), np.float32)
         self.own = np.empty((batch_size, width), np.float32)
         self.lengths = np.empty((batch_size, width), np.float32)
         self.flat_shared = np.empty(batch_size * n_shared, np.float32)
@@ -167,18 +192,20 @@ class Steps:
 
     def gradients(self, batch: Batch) -> float:
         """Sum of the losses; afterwards the buffers hold the gradients of the mean loss."""
-        o, size, n = self.objective, len(batch.users), len(batch.shared)
-        N = self.N[:n]
-        gather(self.items.factors, batch.shared, o.cosine, N)
+        o, size, n = self.objective, len(batch.users), batch.shared.shape[1]
         shared = self.flat_shared[: size * n].reshape(size, n)
         n_negatives = n or o.plan.n_own
         level = o.levels(batch, n_negatives)
         tau = o.tau[batch.users]
-        tiles = [slice(a, min(a + TILE, size)) for a in range(0, size, TILE)]
+        tiles = tiles_of(size, o.plan)
         losses = np.zeros(len(tiles))
         scale = np.float32(1.0 / size)
 
-        def begin(at: slice) -> None:
+        def fetch(s: int) -> None:
+            gather(self.items.factors, batch.shared[s], o.cosine, self.N[s, :n])
+
+        def begin(tile: Tile) -> None:
+            at = tile.at
             gather(self.users.factors, batch.users[at], o.cosine, self.U[at])
             self._drop(self.U, batch, at)
             score_own(
@@ -186,13 +213,14 @@ class Steps:
                 self.lengths[at],
             )  # fmt: skip
             if n:
-                np.dot(self.U[at], N.T, out=shared[at])
+                np.dot(self.U[at], self.N[tile.set, :n].T, out=shared[at])
 
-        def end(at: slice) -> None:
+        def end(tile: Tile) -> None:
+            at = tile.at
             if n:
-                np.dot(shared[at], N, out=self.grad_U[at])
+                np.dot(shared[at], self.N[tile.set, :n], out=self.grad_U[at])
                 if not self.fixed_items:
-                    np.dot(shared[at].T, self.U[at], out=self.grad_N[at.start // TILE, :n])
+                    np.dot(shared[at].T, self.U[at], out=self.grad_N[tile.number, :n])
             else:
                 self.grad_U[at] = 0.0
             pull_users(
@@ -201,19 +229,20 @@ class Steps:
             )  # fmt: skip
             self._drop(self.grad_U, batch, at)
 
-        def whole(rule: Rule, at: slice) -> None:
-            tile, n_extra = at.start // TILE, o.plan.n_extra
+        def whole(rule: Rule, tile: Tile) -> None:
+            at, n_extra = tile.at, o.plan.n_extra
             gather(self.users.factors, batch.users[at], o.cosine, self.U[at])
             self._drop(self.U, batch, at)
             if n:
-                push = self.grad_N[tile, : 0 if self.fixed_items else n]
-                losses[tile] = shared_tile(
-                    rule, self.U[at], N, self.items.factors, batch.own[at], o.cosine, o.shift,
-                    batch.shared, level[at], tau[at], n_extra, scale, batch.swaps, at.start,
-                    self.own[at], self.lengths[at], shared[at], self.grad_U[at], push,
+                push = self.grad_N[tile.number, : 0 if self.fixed_items else n]
+                losses[tile.number] = shared_tile(
+                    rule, self.U[at], self.N[tile.set, :n], self.items.factors, batch.own[at],
+                    o.cosine, o.shift, batch.shared[tile.set], level[at], tau[at], n_extra, scale,
+                    batch.swaps, at.start, self.own[at], self.lengths[at], shared[at],
+                    self.grad_U[at], push,
                 )  # fmt: skip
             else:
-                losses[tile] = own_tile(
+                losses[tile.number] = own_tile(
                     rule, self.U[at], self.items.factors, batch.own[at], o.cosine, o.shift,
                     level[at], tau[at], n_extra, scale, self.own[at], self.lengths[at],
                     self.grad_U[at],
@@ -224,12 +253,14 @@ class Steps:
             with np.errstate(over="ignore", invalid="ignore"):  # the loss is checked, and says so
                 task()
 
+        if n:
+            self.each(fetch, range(len(batch.shared)))
         if o.rule is not None:
-            self.each(run, [partial(whole, o.rule, at) for at in tiles])
+            self.each(run, [partial(whole, o.rule, tile) for tile in tiles])
             return float(losses.sum())
-        self.each(run, [partial(begin, at) for at in tiles])
+        self.each(run, [partial(begin, tile) for tile in tiles])
         loss = self._by_autograd(batch, shared, level, tau, float(scale))
-        self.each(run, [partial(end, at) for at in tiles])
+        self.each(run, [partial(end, tile) for tile in tiles])
         return loss
 
     def _drop(self, vectors: Floats, batch: Batch, at: slice) -> None:
@@ -246,7 +277,9 @@ class Steps:
         loss: Any = o.loss
         own, n = self.own[: len(batch.users)], shared.shape[1]
         if len(o.shift) and n:
-            shift_shared(shared, o.shift, batch.shared, level)
+            for tile in tiles_of(len(own), o.plan):
+                at = tile.at
+                shift_shared(shared[at], o.shift, batch.shared[tile.set], level[at])
         elif len(o.shift):
             shift_own(own, o.shift, batch.own, level, 1 + o.plan.n_extra)
         swap(shared, batch.swaps, 0)
@@ -255,8 +288,9 @@ class Steps:
             inputs["tau_pos"] = tau
         if o.takes_log_q:
             lift = o.log_lift()
-            log_q = lift[batch.shared[None, :] if n else batch.own[:, 1 + o.plan.n_extra :]]
-            log_q = log_q + level[:, None]
+            own_set = np.arange(len(own)) // o.plan.sharing
+            met = batch.shared[own_set] if n else batch.own[:, 1 + o.plan.n_extra :]
+            log_q = lift[met] + level[:, None]
             if n:
                 swap(log_q, batch.swaps, 0)
             inputs["log_q"] = log_q
@@ -266,15 +300,19 @@ class Steps:
 
     def move(self, batch: Batch, step: Step, beside: Sequence[Task] = ()) -> None:
         """The rows touched, by the gradients in the buffers; and what is to be done meanwhile."""
-        size, n = len(batch.users), len(batch.shared)
-        tiles = -(-size // TILE) if n else 0
+        size, plan = len(batch.users), self.objective.plan
+        sets = Sets(
+            n=batch.shared.shape[1],
+            tiles_of_one=-(-min(plan.sharing, size) // TILE),
+            tiles=len(tiles_of(size, plan)),
+        )
         parts = self.parts * _PIECES
 
         def part(i: int) -> None:
             if not self.fixed_items:
                 move_items(
                     self.items, batch.by_item, self.U[:size], self.own[:size], self.grad_N,
-                    tiles, step, i, parts,
+                    sets, step, i, parts,
                 )  # fmt: skip
             move_users(self.users, batch.by_user, self.grad_U[:size], step, i, parts)
 

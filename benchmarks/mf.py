@@ -30,7 +30,7 @@ import truerank as tr
 from truerank.execution import available_cores
 from truerank.losses import resolve
 from truerank.models.factor_model import start_factors
-from truerank.models.mf.batches import Plan
+from truerank.models.mf.batches import WHOLE_BATCH, Plan
 from truerank.models.mf.draws import Law, Pairs
 from truerank.models.mf.objective import objective_of
 from truerank.models.mf.rows import Step, Table
@@ -95,14 +95,15 @@ def plain_torch(
 
 
 def ours(
-    data: tr.Interactions, loss: str, *, n: int, shared: bool, optimiser: str
-) -> Iterator[float]:
+    data: tr.Interactions, loss: str, *, n: int, shared: bool, optimiser: str,
+    sharing: int = WHOLE_BATCH,
+) -> Iterator[float]:  # fmt: skip
     """The same by our steps."""
     parameters, cosine = LOSSES[loss]
+    plan = Plan(0, 0 if shared else n, n if shared else 0, False, False, sharing=sharing)
     objective = objective_of(
         loss=loss, parameters=parameters, pairs=Pairs.of(data), user_of_pair=data.users,
-        law=Law.uniform(), plan=Plan(0, 0 if shared else n, n if shared else 0, False, False),
-        cosine=cosine, correct=False, hidden=0.0, alpha=0.0,
+        law=Law.uniform(), plan=plan, cosine=cosine, correct=False, hidden=0.0, alpha=0.0,
     )  # fmt: skip
     users, items = (Table.of(side, optimiser) for side in start(data))
     per_epoch, epoch = -(-len(data) // BATCH), 0
@@ -190,6 +191,24 @@ def compare(data: tr.Interactions, loss: str, *, shared: bool, rounds: int) -> l
     return rows
 
 
+def sharing(data: tr.Interactions, rounds: int) -> list[Row]:
+    """Negatives of a pair, of every 64 pairs, and of the whole batch: the same number of them."""
+    what = f"infonce, {OWN} negatives"
+    print(f"\n{what}")
+    kind: dict[str, Any] = {"loss": "infonce", "n": OWN, "optimiser": "dense-adam"}
+    contestants = {
+        "own": ours(data, shared=False, **kind).__next__,
+        "of 64 pairs": ours(data, shared=True, sharing=64, **kind).__next__,
+        "of the batch": ours(data, shared=True, **kind).__next__,
+    }
+    seconds, _ = taking_turns(contestants, rounds)
+    own, sets, whole = seconds.values()
+    return [
+        (f"{what}: own ones, time / those of 64 pairs", "", own / sets),
+        (f"{what}: those of 64 pairs, time / those of the batch", "", sets / whole),
+    ]
+
+
 def warn_if_busy() -> None:
     """OpenMP's threads wait for each other: where others work too, the peer looks far too bad."""
     load, cores = os.getloadavg()[0], available_cores()
@@ -210,6 +229,7 @@ def rows(rounds: int) -> list[Row]:
     with threadpool_limits(None):
         found = [row for loss in LOSSES for row in compare(data, loss, shared=True, rounds=rounds)]
         found += compare(data, "bpr", shared=False, rounds=max(1, rounds - 1))
+        found += sharing(data, max(1, rounds - 1))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"\npeak memory of this process, torch and its tables included: {peak:.2f} GB")
     return found

@@ -1,16 +1,20 @@
 """The dissertation's table of losses, its claims and its figures; writes docs/losses.md.
 
+    python docs/losses.py --search --cache /tmp/losses --data gowalla   # validation users only
     python docs/losses.py --cache /tmp/losses --figures docs/figures
 
-Trainings that are finished are kept in the cache, so that a broken run goes on where it stopped:
-all of it takes hours on two cores. ``--data`` and ``--curve`` make a part of the page.
+Trainings that are finished are kept in the cache, so that a broken run goes on where it stopped,
+and trials in the record beside the recipe, for anybody. ``--search`` makes those that the record
+has not, and leaves the test and the page alone; ``--data`` and ``--curve`` make a part of it.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +24,9 @@ from truerank.comparison.named_tests import run_test
 from truerank.data.interactions import Interactions
 from truerank.experiments.claims import LEVEL, answers
 from truerank.experiments.equal_search import expected_best
-from truerank.experiments.loss_recipe import LossCurve, LossRecipe, loss_recipe
+from truerank.experiments.loss_recipe import LossCurve, LossRecipe, LossRow, loss_recipe
 from truerank.experiments.loss_table import LossLine, LossTable, reached
+from truerank.experiments.loss_trials import RECORD, Trial, write_record
 from truerank.report.figures import save_figure
 from truerank.report.figures_losses import parameter_figure
 from truerank.split import Split, ratio
@@ -33,20 +38,32 @@ def main() -> None:
     """Train what is not cached, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", action="append", help="data sets; all of the recipe if not given")
+    parser.add_argument("--row", action="append", help="rows; all of the recipe if not given")
     parser.add_argument("--curve", action="append", help="figures; all of the recipe if not given")
+    parser.add_argument("--search", action="store_true", help="search only, and record it")
+    parser.add_argument("--workers", type=int, help="threads of a training")
     parser.add_argument("--cache", type=Path, help="folder for finished trainings")
     parser.add_argument("--figures", type=Path, default=PAGE.parent / "figures")
     given = parser.parse_args()
     recipe = loss_recipe()
+    names = given.row or [row.name for row in recipe.rows]
     parts = []
     for data in given.data or list(dict.fromkeys(d for row in recipe.rows for d in row.tried)):
-        table = LossTable(data, cache=given.cache)
+        table = LossTable(data, cache=given.cache, workers=given.workers)
         lines = []
-        for row in recipe.rows:
-            if data in row.tried:
+        for row in map(recipe.row, names):
+            if given.search:
+                found = table.search(row)
+                best = max(found, key=lambda trial: trial.validation)
+            else:
                 lines.append(table.line(row))
-                sys.stderr.write(f"{data}, {row.name}: {words(lines[-1].chosen.setting)}\n")
-        parts.append(section(recipe, data, lines, table.split))
+                found, best = lines[-1].tried, lines[-1].chosen
+            record(table, row, (*found, best))
+            sys.stderr.write(f"{data}, {row.name}: {best.validation:.4f} {words(best.setting)}\n")
+        if not given.search:
+            parts.append(section(recipe, data, lines, table.split))
+    if given.search:
+        return
     curves = [recipe.curve(name) for name in given.curve or [c.name for c in recipe.curves]]
     drawn = [draw(recipe, curve, given.cache, given.figures) for curve in curves]
     text = _TEXT.format(
@@ -58,6 +75,14 @@ def main() -> None:
         curves="\n".join(drawn),
     )
     PAGE.write_text(text, encoding="utf-8")
+
+
+def record(table: LossTable, row: LossRow, trials: Sequence[Trial]) -> None:
+    """Add these trials to the record, those known with their rates in the place of others."""
+    path = Path(str(files("truerank.experiments") / "recipes" / RECORD))
+    known = {k: Trial.of(t) for k, t in json.loads(path.read_text(encoding="utf-8")).items()}
+    known |= {table.key(row, trial.setting, trial.seed): trial for trial in trials}
+    write_record(path, known.items())
 
 
 def section(recipe: LossRecipe, data: str, lines: Sequence[LossLine], split: Split) -> str:

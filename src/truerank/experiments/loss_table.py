@@ -112,6 +112,8 @@ class LossTable:
         """Choose on the validation users, train on everything, and rank the test users."""
         tried = self.search(row, step)
         best = max(tried, key=lambda trial: trial.validation)
+        if not best.rates:  # an old record: only another training tells them
+            best = self._train(row, best.setting, best.seed)
         tables = []
         for seed in self.recipe.seeds:
             tables.append(self.ranks(row, best, seed))
@@ -159,6 +161,11 @@ class LossTable:
         found = self._found(row, setting, seed)
         if found is not None:
             return found
+        trial = self._train(row, setting, seed)
+        step()
+        return trial
+
+    def _train(self, row: LossRow, setting: Mapping[str, Any], seed: int) -> Trial:
         model = MF(**self.recipe.settings(row, setting), seed=seed)
         start = time.perf_counter()
         model.fit(self.split.train, workers=self.workers)
@@ -173,7 +180,6 @@ class LossTable:
         )
         with written_whole(self._path(row, setting, seed)) as temporary:
             temporary.write_text(trial.to_json(), encoding="utf-8")
-        step()
         return trial
 
     def ranks(self, row: LossRow, trial: Trial, seed: int) -> RankTable:

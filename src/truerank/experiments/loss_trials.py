@@ -30,7 +30,7 @@ class Trial:
         validation: The best value on the validation users.
         best_epoch: Where it was reached.
         epochs: How many there were.
-        rates: Of the epochs up to the best.
+        rates: Of the epochs up to the best; empty where they were not kept.
         seconds: They took, on the machine that trained.
     """
 

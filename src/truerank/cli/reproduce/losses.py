@@ -30,8 +30,8 @@ def losses(
         list[str] | None,
         typer.Option(
             "--curve",
-            help="A figure instead of the table: negatives, positives, weight or temperature; "
-            "may be repeated.",
+            help="A figure instead of the table: negatives, positives, weight, temperature or "
+            "sharing; may be repeated.",
         ),
     ] = None,
     cache: Annotated[

@@ -39,6 +39,9 @@ from .conftest import Run, log, write_csv
             ["fit", "--data", "demo", "--model", "mf loss=ccl margin=1.5"],
             "margin must be in [0, 1), got 1.5",
         ),
+        (["fit", "--data", "demo", "--model", "mf shared=0"], "at least 1, got 0; try 64"),
+        (["fit", "--data", "demo", "--model", "mf shared=some"], "shared must be true or false"),
+        (["fit", "--data", "demo", "--model", "slim nonnegative=2"], "true or false, got '2'"),
         (
             ["fit", "--data", "demo", "--model", "mf loss_params=0.1"],
             "--set must be a parameter of mf, got 'loss_params=0.1'",

@@ -111,5 +111,7 @@ def test_mistakes(run: Run, tmp_path: Path) -> None:
     assert "one of temperature" in run("reproduce", "losses", "--curve", "weights").sentence
     both = run("reproduce", "losses", "--curve", "temperature", "--row", "MINE")
     assert "--row must be left out with --curve" in both.sentence
+    both = run("reproduce", "losses", "--curve", "temperature", "--data", "yelp2018")
+    assert "--data must be left out with --curve" in both.sentence
     assert "one of gowalla for BPR" in run("reproduce", "losses", "--data", "yelp2018").sentence
     assert list(tmp_path.glob("*.json")) == []

@@ -145,6 +145,23 @@ def test_what_is_chosen_from_an_old_record_is_trained_for_its_rates(
     assert line.values("ndcg@20") == table.line(row).values("ndcg@20")
 
 
+def test_a_training_known_by_other_words_answers_in_those_of_the_question(
+    table: LossTable,
+) -> None:
+    row, n = RECIPE.row("BPR"), RECIPE.common["n_negatives"]
+    said = table.trial(row, {"rate": 0.02}, 0)
+    more = table.trial(row, {"rate": 0.02, "n_negatives": n}, 0)
+    assert more.setting == {"rate": 0.02, "n_negatives": n}
+    assert replace(more, setting=said.setting) == said
+
+
+def test_ranks_are_those_of_the_epochs_and_rates_of_the_trial(table: LossTable) -> None:
+    row = RECIPE.row("BPR")
+    best = table.line(row).chosen
+    shorter = replace(best, best_epoch=1, rates=best.rates[:1])
+    assert (table.ranks(row, shorter, 0).rank != table.ranks(row, best, 0).rank).any()
+
+
 def test_a_trial_has_the_rates_up_to_its_best_epoch(table: LossTable) -> None:
     for trial in table.search(RECIPE.row("BPR")):
         assert len(trial.rates) == trial.best_epoch <= trial.epochs
@@ -242,6 +259,18 @@ def test_the_record_is_that_of_the_recipe() -> None:
         assert 0 < trial.validation < 1
         assert len(trial.rates) in (0, trial.best_epoch)
         assert trial.best_epoch <= trial.epochs
+
+
+@pytest.mark.parametrize("data", ["gowalla", "yelp2018"])
+def test_the_record_has_the_keys_of_these_data(data: str) -> None:
+    """So that nothing in it is out of reach: every setting of the recipe is known."""
+    try:
+        table = LossTable(data)
+    except tr.TruerankError as error:
+        pytest.skip(f"needs the real data: {error}")
+    for row in table.recipe.rows:
+        for setting in row.tried[data]:
+            assert table.key(row, setting, 0) in recorded_trials(), (row.name, setting)
 
 
 def curve_settings(recipe: LossRecipe) -> list[dict[str, Any]]:

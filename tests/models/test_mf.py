@@ -216,8 +216,44 @@ def test_given_validation_items_judge() -> None:
     ranks = tr.rank(model, split, tr.Full())
     ndcg = tr.estimate(ranks, ["ndcg@5"], method="exact")[0].value
     assert model.validations.max() == pytest.approx(ndcg, abs=1e-6)
-    with pytest.raises(InvalidDataError, match="give both the same vocabularies"):
-        MF("bpr", **QUICK).fit(split.train, validation=data(items=41))
+
+
+def test_validation_items_of_others_or_learned_by_heart_are_refused() -> None:
+    split = tr.split.leave_one_out(data(idle=False), seed=1)
+    held = split.held_out
+    renamed = tr.Interactions.from_arrays(
+        held.users + 1000, held.indices, user_ids=held.user_ids + 1000, item_ids=held.item_ids
+    )
+    for given, sentence in (
+        (data(items=41), "has 41 items and the training data 40; give both the same vocabularies"),
+        (renamed, "number their users differently; give both the same vocabularies"),
+        (split.train, f"{len(split.train):,} pairs of the validation part are in the training"),
+    ):
+        with pytest.raises(InvalidDataError, match=sentence):
+            MF("bpr", **QUICK).fit(split.train, validation=given)
+
+
+@pytest.mark.parametrize("workers", [-1, 0, 1.5, "2", True])
+def test_workers_that_make_no_sense_are_refused(workers: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="workers must be a whole number, at least 1"):
+        MF("bpr", **QUICK).fit(TRAIN, workers=workers)
+
+
+def test_more_workers_and_larger_batches_than_there_is_to_do() -> None:
+    settings = QUICK | {"epochs": 2, "batch_size": len(TRAIN)}
+    plain = MF("bpr", **settings).fit(TRAIN)
+    huge = MF("bpr", **settings | {"batch_size": 10**8, "shared": 16}).fit(TRAIN, workers=1000)
+    same = MF("bpr", **settings | {"shared": 16}).fit(TRAIN, workers=1)
+    np.testing.assert_array_equal(huge.user_factors, same.user_factors)
+    assert (huge.user_factors != plain.user_factors).any()
+
+
+def test_a_set_of_one_is_no_sharing_and_a_huge_one_is_the_batch() -> None:
+    settings = QUICK | {"epochs": 2}
+    for one, other in ((1, False), (2**70, True)):
+        models = [MF("bpr", **settings | {"shared": shared}).fit(TRAIN) for shared in (one, other)]
+        np.testing.assert_array_equal(models[0].item_factors, models[1].item_factors)
+    assert MF(shared=1).shared is False
 
 
 @pytest.mark.parametrize("metric", ["ndcg@5", "recall@3", "auc", "mrr"])
@@ -300,6 +336,9 @@ def test_the_held_out_part_is_a_fifth_of_some_users() -> None:
         ({"shared": 0}, "shared must be True, False or a number of pairs, at least 1, got 0"),
         ({"shared": "64"}, "shared must be True, False or a number of pairs, at least 1"),
         ({"shared": 1.5}, "shared must be True, False or a number of pairs, at least 1"),
+        ({"exclude_positives": "no"}, "exclude_positives must be True or False, got 'no'"),
+        ({"correct": 1}, "correct must be True or False, got 1"),
+        ({"validation_metric": None}, "validation_metric must be a metric such as"),
         ({"seed": -1}, "seed must be an integer"),
     ],
 )

@@ -109,13 +109,39 @@ def test_the_rate_is_halved_on_every_plateau_down_to_its_floor(
 
 
 def test_a_checkpoint_of_other_data_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "c"
-    MF("bpr", **QUICK).fit(TRAIN, checkpoint=path)
+    path, split = tmp_path / "c", tr.split.leave_one_out(TRAIN, seed=0)
+    MF("bpr", **QUICK).fit(split.train, checkpoint=path)
     with pytest.raises(InvalidDataError, match="c is of another data set"):
         MF("bpr", **QUICK).fit(data(seed=5), checkpoint=path)
-    split = tr.split.leave_one_out(TRAIN, seed=0)
     with pytest.raises(InvalidDataError, match="another data set"):
-        MF("bpr", **QUICK).fit(TRAIN, validation=split.held_out, checkpoint=path)
+        MF("bpr", **QUICK).fit(split.train, validation=split.held_out, checkpoint=path)
+
+
+def test_settings_that_no_file_can_hold_are_refused_before_training(tmp_path: Path) -> None:
+    def scaled(pos: Any, neg: Any, *, by: Any) -> Any:
+        return tr.losses.LOSSES["bpr"](pos, neg) * by[0]
+
+    for held, works in (((2.0, 3.0), True), (torch.ones(2), False), (np.ones(2), False)):
+        model = MF(scaled, loss_params={"by": held}, **QUICK | {"epochs": 2})
+        path = tmp_path / f"{type(held).__name__}.npz"
+        if works:
+            assert_same(model.fit(TRAIN, checkpoint=path), model.fit(TRAIN, checkpoint=path))
+            continue
+        with pytest.raises(InvalidArgumentError, match="loss_params must be made of numbers"):
+            model.fit(TRAIN, checkpoint=path)
+        assert not path.exists()
+        model.fit(TRAIN)  # without a file there is nothing to hold
+
+
+@pytest.mark.parametrize("shared", [True, 16, False])
+def test_training_with_sets_goes_on_to_the_same_bits(tmp_path: Path, shared: bool | int) -> None:
+    settings = LONG | {"shared": shared, "optimiser": "dense-adam"}
+    whole = MF("infonce", **settings).fit(TRAIN, workers=3)
+    MF("infonce", **settings | {"epochs": 3}).fit(TRAIN, checkpoint=tmp_path / "c")
+    assert_same(MF("infonce", **settings).fit(TRAIN, checkpoint=tmp_path / "c"), whole)
+    other = {"shared": 32 if shared is not False else 16}
+    with pytest.raises(InvalidDataError, match="was made with shared="):
+        MF("infonce", **settings | other).fit(TRAIN, checkpoint=tmp_path / "c")
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,14 @@ def test_alias_tables_hold_their_distribution_exactly() -> None:
         np.testing.assert_allclose(held, law.share, rtol=1e-9, atol=1e-12)
 
 
+def test_no_power_of_counts_is_too_large() -> None:
+    law = Law.popular(np.array([1000, 1000, 50, 2]), 300.0)
+    np.testing.assert_allclose(law.share, [0.5, 0.5, 0.0, 0.0], atol=1e-300)
+    drawn = np.bincount([draw(law, 4, bits(i)) for i in range(2_000)], minlength=4)
+    assert drawn[2:].tolist() == [0, 0]
+    assert chi_squared(drawn[:2], np.array([0.5, 0.5])) > 1e-4
+
+
 def test_log_lift_is_zero_on_average_of_exponentials() -> None:
     lift = POPULAR.log_lift(DATA.n_items)
     np.testing.assert_allclose(np.exp(lift), POPULAR.share * DATA.n_items, rtol=1e-6)

@@ -57,11 +57,14 @@ def parse_model(text: str, more: list[str] | None = None) -> ModelWords:
     >>> parse_model("item-knn k=50", ["shrink=2"])
     ModelWords(kind='item-knn', settings={'k': 50, 'shrink': 2.0})
     """
-    from truerank.models.names import model_class, parameters_of
+    from truerank.models.names import counted_flags, model_class, parameters_of
 
     kind, *words = text.replace(",", " ").split() or [""]
-    known = parameters_of(model_class(kind))
-    return ModelWords(kind, parse_settings([*words, *(more or [])], known, kind))
+    made = model_class(kind)
+    settings = parse_settings(
+        [*words, *(more or [])], parameters_of(made), kind, counted=counted_flags(made)
+    )
+    return ModelWords(kind, settings)
 
 
 def is_model_file(text: str) -> bool:

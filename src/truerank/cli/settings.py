@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from truerank.cli.mistakes import suggestion
 from truerank.errors import InvalidArgumentError
 
 
-def parse_settings(words: list[str], known: dict[str, Any], model: str) -> dict[str, Any]:
-    """Parameters by name, read as the type of their usual values.
+def parse_settings(
+    words: list[str], known: dict[str, Any], model: str, counted: Container[str] = ()
+) -> dict[str, Any]:
+    """Parameters by name, read as the type of their usual values; ``counted`` flags also as counts.
 
     >>> parse_settings(["k=50", "similarity=jaccard"], {"k": 100, "similarity": "cosine"}, "knn")
     {'k': 50, 'similarity': 'jaccard'}
     >>> parse_settings(["temperature=0.1"], {"loss_params": None}, "mf")
     {'loss_params': {'temperature': 0.1}}
+    >>> parse_settings(["shared=64"], {"shared": True}, "mf", counted={"shared"})
+    {'shared': 64}
     """
     values: dict[str, Any] = {}
     of_loss: dict[str, Any] = {}
@@ -32,7 +37,10 @@ def parse_settings(words: list[str], known: dict[str, Any], model: str) -> dict[
             raise InvalidArgumentError(
                 "--set", word, f"a parameter of {model}", may + suggestion(name, known)
             )
-        values[name] = _read(name, value, known[name])
+        if name in counted and value.isdigit():
+            values[name] = int(value)
+        else:
+            values[name] = _read(name, value, known[name])
     parameters = {name: values.pop(name) for name in of_loss if name in values}
     return values | ({"loss_params": parameters} if parameters else {})
 

@@ -9,13 +9,14 @@ record or from a cache, is not found out again.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import tempfile
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +186,8 @@ class LossTable:
     def ranks(self, row: LossRow, trial: Trial, seed: int) -> RankTable:
         """Train what was chosen on everything, with this seed, and rank the test users."""
         path = self._path(row, trial.setting, trial.seed)
-        ranks = path.with_name(f"{path.stem}-{seed}.parquet")
+        course = hashlib.sha256(json.dumps(trial.rates).encode()).hexdigest()[:8]
+        ranks = path.with_name(f"{path.stem}-{course}-{seed}.parquet")
         if ranks.is_file():
             return RankTable.from_parquet(ranks)
         settings = self.recipe.settings(row, trial.setting) | {
@@ -211,8 +213,11 @@ class LossTable:
         """The trial, if it was made before."""
         path = self._path(row, setting, seed)
         if path.is_file():
-            return Trial.of(json.loads(path.read_text(encoding="utf-8")))
-        return self.known.get(self.key(row, setting, seed))
+            found: Trial | None = Trial.of(json.loads(path.read_text(encoding="utf-8")))
+        else:
+            found = self.known.get(self.key(row, setting, seed))
+        # The same training may be known by other words, such as a curve's.
+        return found and replace(found, setting=dict(setting))
 
     def _path(self, row: LossRow, setting: Mapping[str, Any], seed: int) -> Path:
         """A file for these settings on this split and nothing else."""

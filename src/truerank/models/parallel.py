@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from truerank.execution import available_cores
+from truerank.execution.executor import available_cores, check_workers
 
 Task = TypeVar("Task")
 Each = Callable[[Callable[[Task], object], Iterable[Task]], None]
@@ -29,6 +29,8 @@ def on_all_cores(workers: int | None = None) -> Iterator[Each]:  # type: ignore[
     >>> sorted(squares.items())
     [(0, 0), (1, 1), (2, 4)]
     """
+    if workers is not None:
+        check_workers(workers)
     n = workers or available_cores()
     # The caller works too: one thread fewer to wake, which short blocks feel.
     with threadpool_limits(limits=1), ThreadPoolExecutor(max(n - 1, 1)) as pool:

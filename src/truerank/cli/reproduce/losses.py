@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def losses(
-    data: Annotated[str, typer.Option(help="gowalla or yelp2018.")] = "gowalla",
+    data: Annotated[
+        str | None, typer.Option(help="gowalla, which it is if not given, or yelp2018.")
+    ] = None,
     row: Annotated[
         list[str] | None, typer.Option("--row", help="A row such as MINE+; may be repeated.")
     ] = None,
@@ -58,8 +60,11 @@ def losses(
     recipe = loss_recipe()
     chosen = [recipe.row(name) for name in row] if row else recipe.rows
     if curve:
-        if row:
-            raise InvalidArgumentError("--row", row[0], "left out with --curve, which has its own")
+        for option, value in (("--row", row[0] if row else None), ("--data", data)):
+            if value is not None:
+                raise InvalidArgumentError(
+                    option, value, "left out with --curve, which has its own"
+                )
         for name in curve:
             recipe.curve(name)  # a mistake is seen before the work starts
             if out is not None:
@@ -67,13 +72,13 @@ def losses(
         _draw(recipe, curve, cache, out, search=search, as_json=as_json)
         return
     path = report_file(out, "losses.json", force=force)
-    table = LossTable(data, cache=cache, known={} if search else None)
+    table = LossTable(data or "gowalla", cache=cache, known={} if search else None)
     report, lines, found = _table(table, [one.name for one in chosen])
     write_report(path, report)
     if as_json:
         print_json(report)
         return
-    _print(recipe, data, lines, found)
+    _print(recipe, table.data, lines, found)
 
 
 def _table(

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.errors import FileFormatError, InvalidDataError
+from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
 from truerank.files import readable_errors, written_whole
 from truerank.models.mf.rows import Floats, Table
 
@@ -133,6 +133,20 @@ def _check_identity(path: Path, header: dict[str, Any], identity: dict[str, Any]
             f"the checkpoint {path} was made with {name}={theirs.get(name)!r} and this model has "
             f"{mine.get(name)!r}; use the same settings, name another file, or remove it"
         )
+
+
+def plain_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as a checkpoint gives them back, or a sentence for those that it cannot hold."""
+    plain = {}
+    for name, value in settings.items():
+        try:
+            plain[name] = json.loads(json.dumps(value, default=_plain))
+        except (TypeError, ValueError, AttributeError, RuntimeError) as error:
+            raise InvalidArgumentError(
+                name, value, "made of numbers and words for a checkpoint to hold it",
+                "bind what is not to a loss of your own, with functools.partial",
+            ) from error  # fmt: skip
+    return plain
 
 
 def _plain(value: Any) -> Any:

@@ -61,7 +61,7 @@ class Law(NamedTuple):
         >>> Law.popular(np.array([1, 4, 0]), 0.5).share.round(3).tolist()
         [0.333, 0.667, 0.0]
         """
-        weight = counts.astype(np.float64) ** power
+        weight = (counts / max(counts.max(), 1)) ** power  # at most 1: no power is too large
         share = weight / weight.sum()
         own, other = _alias(share)
         return cls(own, other, share)

@@ -17,14 +17,14 @@ from truerank.metrics import parse
 from truerank.models.factor_model import FactorModel, Factors, check_counts, start_factors
 from truerank.models.kept import State
 from truerank.models.mf.batches import WHOLE_BATCH, Plan
-from truerank.models.mf.checkpoint import Counters, Training, read_checkpoint
+from truerank.models.mf.checkpoint import Counters, Training, plain_settings, read_checkpoint
 from truerank.models.mf.draws import Pairs, law_of
 from truerank.models.mf.fold_in import fold_in
 from truerank.models.mf.objective import Objective, objective_of
 from truerank.models.mf.rows import Table
 from truerank.models.mf.settings import check_fits, likely_cause
 from truerank.models.mf.training import Keeping, Schedule, rates_of, train, unit
-from truerank.models.mf.validation import Judges, held_out_part
+from truerank.models.mf.validation import Judges, check_validation, held_out_part
 from truerank.rng import checked_seed
 
 
@@ -253,6 +253,8 @@ class TrainedMF(FactorModel):
             learned, validation = held_out_part(
                 interactions, share=self.validation_share, seed=self.seed
             )
+        else:
+            check_validation(interactions, validation)
         judges = Judges.of(
             learned,
             validation,
@@ -296,7 +298,7 @@ class TrainedMF(FactorModel):
         if not isinstance(self.loss, str):
             settings["loss"] = getattr(self.loss, "__qualname__", type(self.loss).__name__)
         judged_by = "" if validation is None else validation.fingerprint()
-        return {"data": f"{data.fingerprint()} {judged_by}", "settings": settings}
+        return {"data": f"{data.fingerprint()} {judged_by}", "settings": plain_settings(settings)}
 
 
 def _never_met(learned: Interactions, objective: Objective) -> NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from truerank.models.factor_model import (
 from truerank.models.mf.fitting import TrainedMF
 from truerank.models.mf.objective import NEGATIVES
 from truerank.models.mf.rows import OPTIMISERS
-from truerank.models.mf.settings import check_loss, check_one_of, checked_shared
+from truerank.models.mf.settings import check_flags, check_loss, check_one_of, checked_shared
 from truerank.models.precision import check_dropout, is_number
 from truerank.rng import checked_seed
 
@@ -47,7 +47,7 @@ class MF(TrainedMF):
     parts. Sets for every 64 pairs are nearly as cheap, and better: see
     docs/decisions/0010-sets-of-negatives.md. ``"in-batch"`` takes the positives
     of the other pairs, which come by popularity. With ``exclude_positives`` a shared negative that
-    the user has is replaced by another of the batch's negatives, if there is one. ``correct`` takes
+    the user has is replaced by another one of its set, if there is one. ``correct`` takes
     :math:`t \log(q_j |I|)` off the score of a negative, t the temperature: exponentials then have
     the expectation of uniform negatives. ``"sampled_softmax"`` corrects by itself.
 
@@ -184,5 +184,10 @@ class MF(TrainedMF):
                 "it takes the positives off itself, and would do so twice",
             )  # fmt: skip
         self.shared = checked_shared(self.shared, self.negatives)
+        check_flags(exclude_positives=self.exclude_positives, correct=self.correct)
+        if not isinstance(self.validation_metric, str):
+            raise InvalidArgumentError(
+                "validation_metric", self.validation_metric, "a metric such as 'ndcg@20'"
+            )
         parse(self.validation_metric)
         checked_seed(self.seed)

@@ -12,7 +12,7 @@ from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.losses import check_parameters
 from truerank.models.memory import check_room
-from truerank.models.mf.batches import Plan
+from truerank.models.mf.batches import WHOLE_BATCH, Plan
 from truerank.models.mf.steps import tiles_of
 
 Loss = str | Callable[..., Any]
@@ -48,8 +48,15 @@ def check_loss(loss: Loss, parameters: dict[str, Any] | None) -> None:
         )
 
 
+def check_flags(**flags: object) -> None:
+    """True or False, or one sentence with the name of the one that is not."""
+    for name, flag in flags.items():
+        if not isinstance(flag, bool | np.bool_):
+            raise InvalidArgumentError(name, flag, "True or False")
+
+
 def checked_shared(shared: object, negatives: str) -> bool | int:
-    """Whether all pairs of a batch share their negatives, none do, or so many."""
+    """Whether all pairs of a batch share their negatives, none do (1 is that), or so many."""
     if negatives == "in-batch" and shared is not True:
         raise InvalidArgumentError("shared", shared, "True for in-batch negatives")
     if isinstance(shared, bool | np.bool_):
@@ -58,7 +65,7 @@ def checked_shared(shared: object, negatives: str) -> bool | int:
         raise InvalidArgumentError(
             "shared", shared, "True, False or a number of pairs, at least 1", "try 64"
         )
-    return int(shared)
+    return min(int(shared), WHOLE_BATCH) if shared > 1 else False
 
 
 def check_fits(data: Interactions, plan: Plan, batch_size: int, dim: int) -> None:
@@ -74,8 +81,9 @@ def check_fits(data: Interactions, plan: Plan, batch_size: int, dim: int) -> Non
             "a user has every item, so there is nothing to draw that the user has not; drop such "
             "users, or use exclude_positives=False"
         )
-    shared = batch_size if plan.in_batch else plan.n_shared
     width = 1 + plan.n_extra + plan.n_own
+    batch_size = min(batch_size, len(data))
+    shared = batch_size if plan.in_batch else plan.n_shared
     sets, tiles = plan.n_sets(batch_size), len(tiles_of(batch_size, plan))
     batch = batch_size * (2 * dim + 2 * width + shared) + shared * dim * (sets + tiles)
     entries = batch_size * width + sets * shared

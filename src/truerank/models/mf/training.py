@@ -2,8 +2,8 @@ r"""Training: epochs until the judges have seen nothing better for long enough.
 
 After each epoch the judges give a value (without judges, minus the loss). When ``plateau`` checks
 in a row brought nothing better, the rate is halved, down to a floor; after ``patience`` of them
-training ends. The best epoch is kept; without judges the last. Epochs whose rate is given have
-that, and the rate of those after them follows from the last.
+judges end the training. The best epoch is kept; without judges the last. Epochs whose rate is given
+have that, and the rate of those after them follows from the last.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from truerank.models.parallel import Each, on_all_cores
 from truerank.rng import Stream, addresses, stream
 
 Floats64 = NDArray[np.float64]
+
+MOST_PARTS = 64
+"""Parts that rows are divided into, for more threads than that too; it changes no bit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,12 +81,13 @@ def train(
         workers: Threads; they change nothing but the time.
     """
     at = training.at
-    parts = workers or available_cores()
     with on_all_cores(workers) as each, Progress("fitting MF", total=schedule.epochs) as bar:
         bar.done = at.epoch
+        parts = min(workers or available_cores(), MOST_PARTS)
         steps = Steps(
-            objective, training.users, training.items, batch_size=schedule.batch_size, each=each,
-            parts=parts, dropout=schedule.dropout,
+            objective, training.users, training.items, each=each, parts=parts,
+            batch_size=min(schedule.batch_size, len(objective.pairs.items)),
+            dropout=schedule.dropout,
         )  # fmt: skip
         written = at.epoch
         while at.epoch < schedule.epochs and not at.stopped:

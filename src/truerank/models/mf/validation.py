@@ -70,12 +70,6 @@ class Judges:
         seed: int,
     ) -> Judges:
         """Every user with something held out who is also trained on."""
-        if held_out.n_items != train.n_items or held_out.n_users != train.n_users:
-            raise InvalidDataError(
-                f"the validation part has {held_out.n_users:,} users and {held_out.n_items:,} "
-                f"items and the training data {train.n_users:,} and {train.n_items:,}; give both "
-                "the same vocabularies"
-            )
         users = np.flatnonzero((held_out.user_counts > 0) & (train.user_counts > 0))
         if len(users) == 0:
             raise InvalidDataError(
@@ -161,6 +155,31 @@ def _sampled_ranks(
                 tied += scores[j] == own
             out[at] = 1.0 + (better + 0.5 * tied) * others / n
             at += 1
+
+
+def check_validation(train: Interactions, held_out: Interactions) -> None:
+    """A validation part that was given is of the same users and items, and not trained on."""
+    for side in ("users", "items"):
+        mine, theirs = (len(getattr(data, f"{side[:-1]}_ids")) for data in (train, held_out))
+        if mine != theirs:
+            raise InvalidDataError(
+                f"the validation part has {theirs:,} {side} and the training data {mine:,}; give "
+                "both the same vocabularies"
+            )
+        if not np.array_equal(*(getattr(data, f"{side[:-1]}_ids") for data in (train, held_out))):
+            raise InvalidDataError(
+                f"the validation part and the training data number their {side} differently; give "
+                "both the same vocabularies, as a split does"
+            )
+    pairs = [
+        data.users.astype(np.int64) * data.n_items + data.indices for data in (train, held_out)
+    ]
+    n_both = int(np.isin(pairs[1], pairs[0], assume_unique=True).sum())
+    if n_both:
+        raise InvalidDataError(
+            f"{n_both:,} pairs of the validation part are in the training data too, and would be "
+            "judged by what was learned by heart; take them out of one of them"
+        )
 
 
 def held_out_part(

@@ -42,12 +42,12 @@ class MF(TrainedMF):
 
     **Negatives** are n draws from q for each positive. ``shared``: the same draws for all pairs of
     a batch, or for every so many of them. That changes nothing in expectation and turns the work
-    into matrix products, so that many more negatives cost less; but an item is met in few steps
-    then, by many pairs at once, and Adam makes less of that than of the same gradient in small
-    parts. Sets for every 64 pairs are nearly as cheap, and better: see
-    docs/decisions/0010-sets-of-negatives.md. ``"in-batch"`` takes the positives
-    of the other pairs, which come by popularity. With ``exclude_positives`` a shared negative that
-    the user has is replaced by another one of its set, if there is one. ``correct`` takes
+    into matrix products, so that many more negatives cost less; but an item is then met in few
+    steps, by many pairs at once, of which Adam makes little. With less than some hundred negatives
+    try a set for every 64 pairs: little dearer, and much better for most losses
+    (docs/decisions/0010-sets-of-negatives.md). ``"in-batch"`` takes the positives of the
+    other pairs, which come by popularity. With ``exclude_positives`` a shared negative that the
+    user has is replaced by another one of its set, if there is one. ``correct`` takes
     :math:`t \log(q_j |I|)` off the score of a negative, t the temperature: exponentials then have
     the expectation of uniform negatives. ``"sampled_softmax"`` corrects by itself.
 

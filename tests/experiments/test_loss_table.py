@@ -160,6 +160,11 @@ def test_ranks_are_those_of_the_epochs_and_rates_of_the_trial(table: LossTable) 
     best = table.line(row).chosen
     shorter = replace(best, best_epoch=1, rates=best.rates[:1])
     assert (table.ranks(row, shorter, 0).rank != table.ranks(row, best, 0).rank).any()
+    falling = replace(best, best_epoch=2, rates=(0.02, 0.001))
+    settings = table.recipe.settings(row, best.setting) | {"rate": [0.02, 0.001], "epochs": 2}
+    model = MF(**settings | {"validation_share": 0.0}, seed=1).fit(table.split.train)
+    ranked = tr.rank(model, table.split, tr.Full()).rank
+    np.testing.assert_array_equal(table.ranks(row, falling, 1).rank, ranked)
 
 
 def test_a_trial_has_the_rates_up_to_its_best_epoch(table: LossTable) -> None:

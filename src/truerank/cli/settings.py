@@ -37,7 +37,7 @@ def parse_settings(
             raise InvalidArgumentError(
                 "--set", word, f"a parameter of {model}", may + suggestion(name, known)
             )
-        if name in counted and value.isdigit():
+        if name in counted and value.isdecimal():
             values[name] = int(value)
         else:
             values[name] = _read(name, value, known[name])

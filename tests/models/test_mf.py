@@ -75,6 +75,22 @@ def test_every_loss_of_the_table_trains_and_ranks(loss: str) -> None:
     assert hit_rate(model, split) > 0.55
 
 
+@pytest.mark.parametrize("optimiser", ["adam", "dense-adam"])
+def test_with_a_cosine_only_the_rate_for_each_length_matters(optimiser: Any) -> None:
+    """Vectors c times as long have gradients 1/c as long; Adam at c times the rate turns them so.
+
+    A power of four rounds nothing, so the bits are the same once epsilon follows the gradients.
+    """
+    kind = {"optimiser": optimiser, "init_std": 0.01, "epsilon": 4e-8} | COSINE
+    once = MF("infonce", **QUICK | kind).fit(TRAIN)
+    longer = kind | {"init_std": 0.04, "epsilon": 1e-8, "rate": 4 * QUICK["rate"]}
+    np.testing.assert_array_equal(
+        once.user_factors, MF("infonce", **QUICK | longer).fit(TRAIN).user_factors
+    )
+    other = MF("infonce", **QUICK | kind | {"init_std": 0.04}).fit(TRAIN)
+    assert not np.allclose(once.user_factors, other.user_factors, atol=1e-3)
+
+
 def test_a_function_trains_as_the_loss_of_its_name_does() -> None:
     def own_bpr(pos: torch.Tensor, neg: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.softplus(neg - pos[:, None]).sum(dim=1)

@@ -80,6 +80,8 @@ def test_workers_that_make_no_sense_are_refused(workers: Any) -> None:
         ({"shared": 1.5}, "shared must be True, False or a number of pairs, at least 1"),
         ({"exclude_positives": "no"}, "exclude_positives must be True or False, got 'no'"),
         ({"correct": 1}, "correct must be True or False, got 1"),
+        ({"loss": "ccl", "correct": True}, "correct must be False for the loss 'ccl', got True"),
+        ({"loss": "mse_debiased", "correct": True}, "correct must be False for the loss 'mse_deb"),
         ({"validation_metric": None}, "validation_metric must be a metric such as"),
         ({"seed": -1}, "seed must be an integer"),
     ],

@@ -20,7 +20,13 @@ from truerank.models.factor_model import (
 from truerank.models.mf.fitting import TrainedMF
 from truerank.models.mf.objective import NEGATIVES
 from truerank.models.mf.rows import OPTIMISERS
-from truerank.models.mf.settings import check_flags, check_loss, check_one_of, checked_shared
+from truerank.models.mf.settings import (
+    check_correction,
+    check_flags,
+    check_loss,
+    check_one_of,
+    checked_shared,
+)
 from truerank.models.precision import check_dropout, is_number
 from truerank.rng import checked_seed
 
@@ -49,14 +55,18 @@ class MF(TrainedMF):
     other pairs, which come by popularity. With ``exclude_positives`` a shared negative that the
     user has is replaced by another one of its set, if there is one. ``correct`` takes
     :math:`t \log(q_j |I|)` off the score of a negative, t the temperature: exponentials then have
-    the expectation of uniform negatives. ``"sampled_softmax"`` corrects by itself.
+    the expectation of uniform negatives. ``"sampled_softmax"`` corrects by itself, and losses
+    that are not of logits (squared error, CCL) cannot be corrected so.
 
     **Debiased losses** draw ``n_positives`` further items of the user for each pair, and assume
     that the user likes :math:`\tau_u = ((1 + \alpha)|I_u| + K) / |I|` of all items; their
     negatives must not leave positives out.
 
     **Steps** touch only the rows of a batch (:mod:`.rows`; ``"dense-adam"`` moves the others too),
-    and so does ``l2``: the gradient of a touched row has l2 times the row added.
+    and so does ``l2``: the gradient of a touched row has l2 times the row added. With a cosine
+    only directions matter, and Adam turns a vector by about rate / length in a step: it is
+    ``rate / init_std`` that says how fast training starts, and it slows down as vectors grow.
+    Short ones (``init_std=1e-3``, as in the published code of CCL) start fast and are worth a try.
 
     **Stopping**: a tenth of the users have a fifth of their items held out and judge after each
     epoch; the best epoch is kept, and trained without those items. :meth:`refit` then trains on
@@ -185,6 +195,7 @@ class MF(TrainedMF):
             )  # fmt: skip
         self.shared = checked_shared(self.shared, self.negatives)
         check_flags(exclude_positives=self.exclude_positives, correct=self.correct)
+        check_correction(self.loss, self.correct)
         if not isinstance(self.validation_metric, str):
             raise InvalidArgumentError(
                 "validation_metric", self.validation_metric, "a metric such as 'ndcg@20'"

@@ -25,6 +25,9 @@ UNBOUNDED = {
 }
 """Losses that have no minimum with dot products, and why."""
 
+NO_LOGITS = ("mse", "mse_debiased", "ccl", "ccl_debiased")
+"""Losses whose scores have targets of their own: a logarithm taken off them corrects nothing."""
+
 
 def check_one_of(name: str, value: object, known: tuple[str, ...]) -> None:
     """One of these words, or a sentence with the nearest."""
@@ -53,6 +56,15 @@ def check_flags(**flags: object) -> None:
     for name, flag in flags.items():
         if not isinstance(flag, bool | np.bool_):
             raise InvalidArgumentError(name, flag, "True or False")
+
+
+def check_correction(loss: Loss, correct: bool) -> None:
+    """Logarithms of q correct losses of logits."""
+    if correct and isinstance(loss, str) and loss in NO_LOGITS:
+        raise InvalidArgumentError(
+            "correct", True, f"False for the loss {loss!r}",
+            "it would shift scores that have targets of their own; draw uniform negatives instead",
+        )  # fmt: skip
 
 
 def checked_shared(shared: object, negatives: str) -> bool | int:

@@ -142,3 +142,27 @@ def test_two_threads_may_write_the_same_file(tmp_path: Path) -> None:
         thread.join()
     assert target.read_text() in ("a" * 1000, "b" * 1000)
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
+    longest = tmp_path / ("ü" * 127 + "x")  # 255 bytes
+    with written_whole(longest) as temporary:
+        temporary.write_text("new")
+    assert [path.name for path in tmp_path.iterdir()] == [longest.name]
+
+
+def test_two_files_of_long_names_are_written_at_once(tmp_path: Path) -> None:
+    first, second = tmp_path / ("x" * 200 + "1"), tmp_path / ("x" * 200 + "2")
+    with written_whole(first) as one, written_whole(second) as two:
+        one.write_text("1")
+        two.write_text("2")
+    assert (first.read_text(), second.read_text()) == ("1", "2")
+
+
+def test_a_longer_name_gets_a_sentence(tmp_path: Path) -> None:
+    with (
+        pytest.raises(StorageError, match=r"the name x{40}\.\.\. is too long for a file; choose"),
+        written_whole(tmp_path / ("x" * 256)) as temporary,
+    ):
+        temporary.write_text("new")
+    assert list(tmp_path.iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from truerank.errors import StorageError, TruerankError
+
+_LONG = 150  # bytes of a name; systems allow 255, and a temporary one needs some more
 
 
 @contextmanager
@@ -20,8 +23,7 @@ def written_whole(path: str | Path, *, force: bool = True) -> Iterator[Path]:
     ``path`` before is untouched. ``force=False`` refuses to replace an existing file.
     """
     target = Path(path)
-    own = f"{os.getpid()}.{threading.get_ident()}"
-    temporary = target.with_name(f".{target.name}.{own}.tmp")
+    temporary = target.with_name(_temporary(target.name))
     try:
         with readable_errors(target):
             check_folder(target)
@@ -32,6 +34,13 @@ def written_whole(path: str | Path, *, force: bool = True) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # where we may not remove it, we could not make it either
             temporary.unlink(missing_ok=True)
+
+
+def _temporary(name: str) -> str:
+    """A hidden name that nobody else writes to, allowed wherever ``name`` is."""
+    if len(os.fsencode(name)) > _LONG:
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()
+    return f".{name}.{os.getpid()}.{threading.get_ident()}.tmp"
 
 
 def check_folder(path: Path) -> None:
@@ -60,6 +69,10 @@ def readable_errors(path: Path) -> Iterator[None]:
             f"no permission for {path}; choose another folder or change its permissions"
         ) from error
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise StorageError(
+                f"the name {path.name[:40]}... is too long for a file; choose a shorter one"
+            ) from error
         if error.errno == errno.ENOSPC:
             raise StorageError(
                 f"no space left on the device of {path}; nothing was written: free some space "

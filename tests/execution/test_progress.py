@@ -53,3 +53,19 @@ def test_the_bar_is_taken_away_when_work_fails(
     assert bar._bar is not None
     assert bar._bar.finished is False
     assert not bar._bar.live.is_started
+
+
+@pytest.mark.parametrize("seconds", [1.0, 31.0, 3600.0])
+def test_the_time_left_is_told_however_slow_a_step_is(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("rich.console.monotonic", lambda: clock[0])
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", -1.0)
+    with Progress("fitting", total=10, enabled=True) as bar:
+        for _ in range(4):
+            clock[0] += seconds
+            bar.advance()
+        assert bar._bar is not None
+        assert bar._bar.tasks[0].time_remaining == 6 * seconds
+    capfd.readouterr()

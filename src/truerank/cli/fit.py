@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import Annotated
@@ -98,4 +99,4 @@ def fit(
     if source.columns:
         remark(f"columns: {source.columns}")
     if not everything:
-        remark(f"next: truerank rank --model {path}")
+        remark(f"next: truerank rank --model {shlex.quote(str(path))}")

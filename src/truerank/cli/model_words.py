@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from truerank.cli.source import Source
     from truerank.data import Interactions
     from truerank.split import Split
+
+_LONG = 100  # letters of a name, which becomes part of a file's
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +33,24 @@ class ModelWords:
 
     @property
     def name(self) -> str:
-        """What to call it in tables and files.
+        """What to call it in tables and files; a very long name ends in a digest of itself.
 
         >>> ModelWords("ease", {"l2": 500.0}).name
         'ease-l2-500'
+        >>> ModelWords("mf", {"dim": 8, "loss_params": {"temperature": 0.2}}).name
+        'mf-dim-8-temperature-0.2'
         """
-        return "-".join((self.kind, *(f"{k}-{_short(v)}" for k, v in self.settings.items())))
+        parts = [f"{name}-{_short(value)}" for name, value in _flat(self.settings).items()]
+        name = "-".join((self.kind, *parts))
+        if len(name) <= _LONG:
+            return name
+        digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+        return f"{name[: _LONG - 9]}-{digest}"
 
     def __str__(self) -> str:
         from truerank.models.names import model_class, parameters_of
 
-        values = parameters_of(model_class(self.kind)) | self.settings
+        values = _flat(parameters_of(model_class(self.kind)) | self.settings)
         said = ", ".join(f"{name} = {_short(value)}" for name, value in values.items())
         return f"{self.kind} ({said})" if said else self.kind
 
@@ -70,7 +80,11 @@ def parse_model(text: str, more: list[str] | None = None) -> ModelWords:
 def is_model_file(text: str) -> bool:
     """Whether a text names a file rather than a model."""
     path = Path(text)
-    return path.is_file() or path.name != text or (bool(path.suffix) and "=" not in text)
+    try:
+        there = path.is_file()
+    except OSError:  # a text that is too long for a name
+        there = False
+    return there or path.name != text or (bool(path.suffix) and "=" not in text)
 
 
 def read_model(path: Path) -> tuple[Any, dict[str, Any]]:
@@ -95,6 +109,13 @@ def check_fits(model: Any, path: Path, split: Split, source: Source) -> None:
     raise InvalidDataError(
         f"{path} was fitted on other data, or on another split, than {source.data} split by "
         f"{source.split!r}; give both commands the same --data and --split"
+    )
+
+
+def _flat(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as they were said: parameters of a loss one by one."""
+    return {k: v for k, v in settings.items() if k != "loss_params"} | (
+        settings.get("loss_params") or {}
     )
 
 

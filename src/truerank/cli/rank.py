@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -231,7 +232,7 @@ def _print(rows: list[dict[str, Any]], source: Source, design: str, *, as_json: 
             for row in rows
         ],
     )
-    files = " ".join(row["file"] for row in rows)
+    files = shlex.join(row["file"] for row in rows)
     remark(f"{source.data}, {source.split}, ranked by the design {design!r}")
     if source.columns:
         remark(f"columns: {source.columns}")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 PATIENCE_SECONDS = 2.0
+_EVER = 1e9  # seconds: rich would forget steps of more than 30, and the time left with them
 
 
 class Progress:
@@ -58,6 +59,7 @@ class Progress:
                 TextColumn("left"),
                 console=Console(stderr=True),
                 transient=True,
+                speed_estimate_period=_EVER,
             )
             self._bar.start()
             self._task = self._bar.add_task(self.label, total=self.total)

@@ -94,6 +94,24 @@ def test_inputs_that_a_trainer_must_hand_over() -> None:
     fixed = tr.losses.resolve("ccl_debiased", margin=0.5)
     assert tr.losses.inputs_of(fixed) == ("extra_pos", "tau_pos")
     assert tr.losses.inputs_of(dict) == ()  # type: ignore[arg-type]
+    bound = tr.losses.resolve(fixed, tau_pos=0.1)  # is not to be overridden
+    assert tr.losses.inputs_of(bound) == ("extra_pos",)
+
+
+def test_the_temperature_of_a_loss() -> None:
+    def own(pos: Tensor, neg: Tensor, temperature: float = 0.3) -> Tensor:
+        return (pos - neg.mean(dim=1)) / temperature
+
+    def hot(pos: Tensor, neg: Tensor, temperature: float) -> Tensor:
+        return own(pos, neg, temperature)
+
+    ask = tr.losses.temperature_of
+    assert ask("infonce", {"temperature": 0.2}) == ask(own, {"temperature": 0.2}) == 0.2
+    assert ask(tr.losses.resolve("infonce", temperature=0.2), {}) == 0.2
+    assert ask(own, {}) == 0.3
+    assert ask("infonce", {}) == ask("bpr", {}) == ask(hot, {}) == ask(dict, {}) == 1.0  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="temperature must be a positive number, got 'h"):
+        ask(own, {"temperature": "hot"})
 
 
 @pytest.mark.parametrize(

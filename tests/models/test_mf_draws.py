@@ -31,7 +31,7 @@ def batch_of(plan: Plan, law: Law | None = None, *, n: int = 64, number: int = 0
     users, items = np.full(DATA.n_users, -1, np.int32), np.full(DATA.n_items, -1, np.int32)
     chosen = np.random.default_rng(3).permutation(len(DATA))[:n]
     batch = make_batch(
-        PAIRS, law or Law.uniform(), plan, DATA.users, chosen, KEY, number, users, items
+        PAIRS, law or Law.uniform(), plan, DATA.users, chosen, chosen, KEY, number, users, items
     )
     assert (users == -1).all()
     assert (items == -1).all()

@@ -9,6 +9,7 @@ import torch
 
 import truerank as tr
 from truerank.errors import DivergedError, InvalidArgumentError, InvalidDataError
+from truerank.losses import LOSSES
 from truerank.models import MF
 from truerank.models.mf.validation import held_out_part
 
@@ -79,6 +80,15 @@ def test_workers_that_make_no_sense_are_refused(workers: Any) -> None:
         ({"shared": "64"}, "shared must be True, False or a number of pairs, at least 1"),
         ({"shared": 1.5}, "shared must be True, False or a number of pairs, at least 1"),
         ({"exclude_positives": "no"}, "exclude_positives must be True or False, got 'no'"),
+        (
+            {"loss": LOSSES["bpr"], "loss_params": {"temprature": 0.2}},
+            "loss must be a function of .* got 'bpr'; .* unexpected keyword argument 'temprature'",
+        ),
+        ({"loss": lambda pos: pos}, "loss must be a function of .* too many positional arguments"),
+        (
+            {"loss": LOSSES["infonce"], "loss_params": {"temperature": "hot"}, "correct": True},
+            "temperature must be a positive number, got 'hot'",
+        ),
         ({"correct": 1}, "correct must be True or False, got 1"),
         ({"loss": "ccl", "correct": True}, "correct must be False for the loss 'ccl', got True"),
         ({"loss": "mse_debiased", "correct": True}, "correct must be False for the loss 'mse_deb"),
@@ -154,3 +164,18 @@ def test_nan_says_the_step_and_the_epoch() -> None:
 def test_a_reduced_loss_is_refused() -> None:
     with pytest.raises(InvalidDataError, match="leave the mean or sum over the batch"):
         MF(lambda pos, neg: (neg.mean(dim=1) - pos).mean(), **QUICK).fit(TRAIN)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda pos, neg: pos.detach() - neg.detach().sum(dim=1),
+        lambda pos, neg: torch.ones(len(pos)),
+        lambda pos, neg: (pos - neg.sum(dim=1)).to(torch.complex64),
+        torch.no_grad()(LOSSES["bpr"]),
+    ],
+    ids=["detached", "constant", "complex", "no-grad"],
+)
+def test_a_loss_without_slopes_gets_a_sentence(loss: Any) -> None:
+    with pytest.raises(InvalidDataError, match="that torch cannot take back to the scores"):
+        MF(loss, **QUICK).fit(TRAIN)

@@ -13,6 +13,7 @@ from truerank.models.mf.batches import WHOLE_BATCH, Batch, Plan
 from truerank.models.mf.draws import Law, Pairs, law_of
 from truerank.models.mf.objective import Objective, objective_of
 from truerank.models.mf.rows import Step, Table
+from truerank.models.mf.settings import NO_LOGITS
 from truerank.models.mf.steps import Steps
 from truerank.models.parallel import on_all_cores
 
@@ -206,8 +207,9 @@ def test_autograd_makes_the_same_step(name: str, plan: Plan) -> None:
     if "tau_pos" in inputs_of(name):
         plan = plan._replace(n_extra=3, exclude=False)
     law = law_of("in-batch" if plan.in_batch else "popularity", DATA.item_counts, 0.75)
-    ours = by_our_steps(objective(name, plan, cosine=True, law=law))
-    theirs = by_our_steps(objective(name, plan, cosine=True, law=law, autograd=True))
+    kind: dict[str, Any] = {"cosine": True, "law": law, "correct": name not in NO_LOGITS}
+    ours = by_our_steps(objective(name, plan, **kind))
+    theirs = by_our_steps(objective(name, plan, autograd=True, **kind))
     assert ours[0] == pytest.approx(theirs[0], rel=1e-5)
     assert_same(ours[1], theirs[1])
     assert_same(ours[2], theirs[2])

@@ -8,9 +8,17 @@ Memory: at most four arrays like ``neg``, the gradient with respect to it includ
 
 from truerank.losses.parameters import check_parameters
 from truerank.losses.positive_rate import positive_rate
-from truerank.losses.table import LOSSES, LossFn, inputs_of, resolve
+from truerank.losses.table import LOSSES, LossFn, inputs_of, resolve, temperature_of
 
-__all__ = ["LOSSES", "LossFn", "check_parameters", "inputs_of", "positive_rate", "resolve"]
+__all__ = [
+    "LOSSES",
+    "LossFn",
+    "check_parameters",
+    "inputs_of",
+    "positive_rate",
+    "resolve",
+    "temperature_of",
+]
 
 
 def __getattr__(name: str) -> LossFn:

@@ -73,3 +73,13 @@ def check_unreduced(values: Tensor, pos: Tensor) -> None:
             f"the loss gave {got} where one value per positive, {tuple(pos.shape)}, is needed; "
             "leave the mean or sum over the batch to the trainer"
         )
+
+
+def check_has_slopes(values: Tensor) -> None:
+    """Autograd can follow the values of a loss of the user's own back to the scores."""
+    if not values.is_floating_point() or not values.requires_grad:
+        raise InvalidDataError(
+            f"the loss gave values of {values.dtype} that torch cannot take back to the scores; "
+            "compute them from pos and neg by torch's own functions, without detach, no_grad or "
+            "another library"
+        )

@@ -15,8 +15,8 @@ def bpr(pos: Tensor, neg: Tensor) -> Tensor:
         \ell_b = \sum_{j=1}^{n} -\log \sigma(s^+_b - s^-_{bj})
                = \sum_{j=1}^{n} \log\bigl(1 + e^{s^-_{bj} - s^+_b}\bigr)
 
-    The sum is that of [li2023]_; many programs take the mean, which is this divided by n and,
-    with n negatives, the same as a learning rate n times smaller.
+    The sum is that of [li2023]_; many programs take the mean, which is this divided by n: for
+    plain gradient steps a learning rate n times smaller, for Adam hardly a difference.
 
     With :math:`d_j = s^-_j - s^+` the losses of this room are ordered, row by row,
 

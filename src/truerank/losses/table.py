@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from truerank.errors import InvalidArgumentError, MissingExtraError
 from truerank.losses.entries import ENTRIES, INPUTS, entry_of
-from truerank.losses.parameters import check_parameters
+from truerank.losses.parameters import check_parameters, check_temperature
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -73,15 +73,36 @@ def inputs_of(loss: str | LossFn) -> tuple[str, ...]:
     """Which tensors beside ``pos`` and ``neg`` the trainer must hand over in every batch.
 
     ``log_q`` of shape (n,) or (batch, n), ``extra_pos`` (batch, m), ``tau_pos`` (batch,). A
-    function of one's own gets those that its signature names.
+    function of one's own gets those that its signature names and that are not bound to it.
 
     >>> inputs_of("bpr"), inputs_of("ccl_debiased")
     ((), ('extra_pos', 'tau_pos'))
+    >>> inputs_of(partial(lambda pos, neg, log_q, tau_pos: pos, tau_pos=0.1))
+    ('log_q',)
     """
     if isinstance(loss, str):
         return entry_of(loss).inputs
+    bound = loss.keywords if isinstance(loss, partial) else {}
+    return tuple(name for name in INPUTS if name in _signature(loss) and name not in bound)
+
+
+def temperature_of(loss: str | LossFn, parameters: Mapping[str, Any]) -> float:
+    """What scores are divided by: as given, else as bound to the function or its default, else 1.
+
+    >>> temperature_of(partial(lambda pos, neg, temperature: pos, temperature=0.1), {})
+    0.1
+    """
+    temperature = parameters.get("temperature")
+    if temperature is None and not isinstance(loss, str) and "temperature" in _signature(loss):
+        temperature = _signature(loss)["temperature"].default
+    if temperature is None or temperature is inspect.Parameter.empty:
+        return 1.0
+    check_temperature(temperature)
+    return float(temperature)
+
+
+def _signature(loss: LossFn) -> Mapping[str, inspect.Parameter]:
     try:
-        taken = inspect.signature(loss).parameters
-    except ValueError:  # compiled functions may not tell their signature
-        return ()
-    return tuple(name for name in INPUTS if name in taken)
+        return inspect.signature(loss).parameters
+    except ValueError:  # compiled functions may not tell theirs
+        return {}

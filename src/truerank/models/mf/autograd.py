@@ -39,7 +39,7 @@ def slopes_by_autograd(
         inputs: Further arrays by name.
     """
     torch = _torch()
-    from truerank.losses.checks import check_unreduced
+    from truerank.losses.checks import check_has_slopes, check_unreduced
 
     def leaf(scores: Floats) -> Any:
         return torch.from_numpy(np.ascontiguousarray(scores)).clone().requires_grad_()
@@ -54,6 +54,7 @@ def slopes_by_autograd(
     with _one_thread(torch):
         values = loss(pos, neg, **tensors)
         check_unreduced(values, pos)
+        check_has_slopes(values)
         (values.sum() * scale).backward()
     for tensor, place in leaves:
         place[...] = 0.0 if tensor.grad is None else tensor.grad.numpy()

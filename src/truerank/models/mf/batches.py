@@ -128,7 +128,14 @@ def _first_free(c: int, bits: np.uint64, n: int, taken: Ints, mark: int) -> int:
 
 @exact
 def _swaps(
-    pairs: Pairs, users: Ints, own: Ints, shared: Ints, key: np.uint64, plan: Plan, head: Ints
+    pairs: Pairs,
+    users: Ints,
+    own: Ints,
+    shared: Ints,
+    address: NDArray[np.int64],
+    key: np.uint64,
+    plan: Plan,
+    head: Ints,
 ) -> Swaps:
     """Columns that a pair may not have; ``head`` is -1 everywhere, and again after."""
     n, size = shared.shape[1], len(users)
@@ -154,7 +161,7 @@ def _swaps(
                     found += 1
                     c = following[c]
             for at in range(starts[b], found):
-                bits = word(key, b * n + column[at])
+                bits = word(key, address[b] * n + column[at])
                 instead[at] = _first_free(column[at], bits, n, taken, b)
         for c in range(n):
             head[shared[s, c]] = -1
@@ -169,6 +176,7 @@ def make_batch(
     plan: Plan,
     user_of_pair: Ints,
     chosen: NDArray[np.int64],
+    address: NDArray[np.int64],
     key: np.uint64,
     number: int,
     place_of_user: Ints,
@@ -182,6 +190,7 @@ def make_batch(
         plan: What is drawn.
         user_of_pair: The user of each pair of the data.
         chosen: Positions of the pairs of this batch.
+        address: By which each of them draws; mostly its position.
         key: Of the epoch.
         number: Of the batch in the epoch.
         place_of_user: As long as there are users, -1 everywhere; left as it was.
@@ -191,7 +200,7 @@ def make_batch(
     users = np.empty(size, np.int32)
     own = np.empty((size, 1 + plan.n_extra + plan.n_own), np.int32)
     for b in range(size):
-        user, mine = user_of_pair[chosen[b]], word(key, chosen[b])
+        user, mine = user_of_pair[chosen[b]], word(key, address[b])
         first, last = pairs.indptr[user], pairs.indptr[user + 1]
         users[b], own[b, 0] = user, pairs.items[chosen[b]]
         for j in range(1, plan.n_extra + 1):
@@ -211,7 +220,7 @@ def make_batch(
             for c in range(plan.n_shared):
                 shared[s, c] = draw(law, pairs.n_items, word(common, s * plan.n_shared + c))
     if shared.size > 0 and (plan.exclude or plan.in_batch):
-        swaps = _swaps(pairs, users, own, shared, common ^ _SHARED, plan, place_of_item)
+        swaps = _swaps(pairs, users, own, shared, address, common ^ _SHARED, plan, place_of_item)
     else:
         none = np.empty(0, np.int32)
         swaps = Swaps(np.zeros(size + 1, np.int32), none, none)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.files import check_folder
+from truerank.files import check_folder, readable_errors
 from truerank.losses import inputs_of
 from truerank.metrics import parse
 from truerank.models.factor_model import FactorModel, Factors, check_counts, start_factors
@@ -22,7 +23,7 @@ from truerank.models.mf.draws import Pairs, law_of
 from truerank.models.mf.fold_in import fold_in
 from truerank.models.mf.objective import Objective, objective_of
 from truerank.models.mf.rows import Table
-from truerank.models.mf.settings import check_fits, likely_cause
+from truerank.models.mf.settings import check_fits, check_in_batch, likely_cause
 from truerank.models.mf.training import Keeping, Schedule, rates_of, train, unit
 from truerank.models.mf.validation import Judges, check_validation, held_out_part
 from truerank.rng import checked_seed
@@ -83,7 +84,7 @@ class TrainedMF(FactorModel):
             checkpoint: A file to write all that is needed to go on. If it is there already,
                 training goes on from it, to the same bits as if it had never stopped. ``epochs``
                 may have grown meanwhile; other settings and the data must be the same. Of a loss
-                of your own only the name can be compared.
+                of your own only the name and what ``functools.partial`` binds can be compared.
             checkpoint_every: Epochs between writing it.
             workers: Threads.
         """
@@ -93,6 +94,8 @@ class TrainedMF(FactorModel):
         learned, judges = self._parts(interactions, validation)
         objective = self._objective(learned, learned.item_counts, self._plan())
         check_fits(interactions, objective.plan, self.batch_size, self.dim)
+        if objective.plan.in_batch:
+            check_in_batch(learned, self.batch_size)
         keeping = None
         if checkpoint is not None:
             identity = self._identity(interactions, validation)
@@ -173,7 +176,9 @@ class TrainedMF(FactorModel):
         objective = self._objective(history, self.item_counts, plan)
         lengths = np.linalg.norm(self.user_factors, axis=1)
         usual = float(np.median(lengths[lengths > 0])) if lengths.any() else 1.0
-        return fold_in(objective, self.item_factors, length=usual, seed=self.seed)
+        return fold_in(
+            objective, self.item_factors, length=usual, seed=self.seed, epsilon=self.epsilon
+        )
 
     def state(self) -> State:
         """What ``fit`` has found; only of a loss that has a name."""
@@ -196,7 +201,7 @@ class TrainedMF(FactorModel):
 
     @property
     def _debiased(self) -> bool:
-        return "extra_pos" in inputs_of(self.loss)
+        return "extra_pos" in inputs_of(self.loss) and "extra_pos" not in (self.loss_params or {})
 
     def _plan(self) -> Plan:
         in_batch = self.negatives == "in-batch"
@@ -265,7 +270,7 @@ class TrainedMF(FactorModel):
         return learned, judges
 
     def _start(self, data: Interactions, keeping: Keeping | None, *, judged: bool) -> Training:
-        if keeping is not None and keeping.path.exists():
+        if keeping is not None and _is_there(keeping.path):
             held = read_checkpoint(keeping.path, keeping.identity)
             if held.at.epoch > self.epochs:
                 raise InvalidArgumentError(
@@ -296,9 +301,22 @@ class TrainedMF(FactorModel):
         del settings["epochs"]
         settings["loss_params"] = self.loss_params or {}
         if not isinstance(self.loss, str):
-            settings["loss"] = getattr(self.loss, "__qualname__", type(self.loss).__name__)
+            settings["loss"] = _name_of(self.loss)
         judged_by = "" if validation is None else validation.fingerprint()
         return {"data": f"{data.fingerprint()} {judged_by}", "settings": plain_settings(settings)}
+
+
+def _is_there(path: Path) -> bool:
+    with readable_errors(path):
+        return path.exists()
+
+
+def _name_of(loss: Callable[..., Any]) -> str:
+    """What can be told of a function: its name, and what is bound to it."""
+    if isinstance(loss, partial):
+        bound = [*map(repr, loss.args), *(f"{k}={v!r}" for k, v in sorted(loss.keywords.items()))]
+        return f"{_name_of(loss.func)}({', '.join(bound)})"
+    return str(getattr(loss, "__qualname__", type(loss).__name__))
 
 
 def _never_met(learned: Interactions, objective: Objective) -> NDArray[np.bool_]:

@@ -34,14 +34,17 @@ PAIRS = 4096
 _PURPOSE = 4  # within the stream of MF
 
 
-def fold_in(objective: Objective, items: Floats, *, length: float, seed: int) -> Floats:
+def fold_in(
+    objective: Objective, items: Floats, *, length: float, seed: int, epsilon: float
+) -> Floats:
     """Vectors of the users of the objective's pairs, by its loss and these items.
 
     Args:
         objective: Over the histories, with shared negatives.
         items: The factors of items, of length 1 for a cosine.
         length: The usual length of user vectors.
-        seed: Of the negatives.
+        seed: Of the draws.
+        epsilon: Of Adam.
     """
     indptr, history = objective.pairs.indptr, objective.pairs.items
     ones = np.ones(len(history), np.float32)
@@ -62,7 +65,10 @@ def fold_in(objective: Objective, items: Floats, *, length: float, seed: int) ->
         )  # fmt: skip
         for number in range(1, STEPS + 1):
             left = rate * (1.0 - (number - 1) / STEPS)
-            step = Step.number(number, optimiser="adam", rate=left, l2=0.0, cosine=objective.cosine)
+            step = Step.number(
+                number, optimiser="adam", rate=left, l2=0.0, cosine=objective.cosine,
+                epsilon=epsilon,
+            )  # fmt: skip
             key = np.uint64(addresses(seed, Stream.MF, _PURPOSE, number)[0])
             for block in blocks:
                 batch = steps.batch(block, key, 0)

@@ -22,6 +22,7 @@ from truerank.models.mf.objective import NEGATIVES
 from truerank.models.mf.rows import OPTIMISERS
 from truerank.models.mf.settings import (
     check_correction,
+    check_debiased,
     check_flags,
     check_loss,
     check_one_of,
@@ -54,13 +55,14 @@ class MF(TrainedMF):
     (docs/decisions/0010-sets-of-negatives.md). ``"in-batch"`` takes the positives of the
     other pairs, which come by popularity. With ``exclude_positives`` a shared negative that the
     user has is replaced by another one of its set, if there is one. ``correct`` takes
-    :math:`t \log(q_j |I|)` off the score of a negative, t the temperature: exponentials then have
+    :math:`t \log(q_j |I|)` off the score of a negative, t the temperature (of a function: in
+    ``loss_params``, bound to it, or its default; else 1): exponentials then have
     the expectation of uniform negatives. ``"sampled_softmax"`` corrects by itself, and losses
     that are not of logits (squared error, CCL) cannot be corrected so.
 
     **Debiased losses** draw ``n_positives`` further items of the user for each pair, and assume
     that the user likes :math:`\tau_u = ((1 + \alpha)|I_u| + K) / |I|` of all items; their
-    negatives must not leave positives out.
+    negatives must be uniform (or corrected, for InfoNCE) and not leave positives out.
 
     **Steps** touch only the rows of a batch (:mod:`.rows`; ``"dense-adam"`` moves the others too),
     and so does ``l2``: the gradient of a touched row has l2 times the row added. With a cosine
@@ -195,7 +197,8 @@ class MF(TrainedMF):
             )  # fmt: skip
         self.shared = checked_shared(self.shared, self.negatives)
         check_flags(exclude_positives=self.exclude_positives, correct=self.correct)
-        check_correction(self.loss, self.correct)
+        check_correction(self.loss, self.loss_params, self.correct)
+        check_debiased(self.loss, self.negatives, self.popularity_power, self.correct)
         if not isinstance(self.validation_metric, str):
             raise InvalidArgumentError(
                 "validation_metric", self.validation_metric, "a metric such as 'ndcg@20'"

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.losses import inputs_of, positive_rate
+from truerank.losses import inputs_of, positive_rate, temperature_of
 from truerank.models.mf.batches import Batch, Plan
 from truerank.models.mf.draws import Ints, Law, Pairs
 from truerank.models.mf.rows import Floats
@@ -115,7 +115,7 @@ def objective_of(
         alpha: Of the same.
         autograd: Let torch find the slopes even of losses that have their own.
     """
-    inputs = inputs_of(loss)
+    inputs = tuple(name for name in inputs_of(loss) if name not in parameters)
     counts = np.diff(pairs.indptr)
     tau = np.zeros(len(counts))
     if "tau_pos" in inputs:
@@ -130,8 +130,7 @@ def objective_of(
     if rule is not None and "log_q" in inputs:
         shift = law.log_lift(pairs.n_items)
     elif correct and "log_q" not in inputs:
-        temperature = np.float32(parameters.get("temperature", 1.0))
-        shift = temperature * law.log_lift(pairs.n_items)
+        shift = np.float32(temperature_of(loss, parameters)) * law.log_lift(pairs.n_items)
     return Objective(
         rule=rule,
         loss=function,

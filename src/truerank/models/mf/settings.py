@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.losses import check_parameters
+from truerank.losses import check_parameters, inputs_of, temperature_of
 from truerank.models.memory import check_room
 from truerank.models.mf.batches import WHOLE_BATCH, Plan
 from truerank.models.mf.steps import tiles_of
@@ -49,6 +50,24 @@ def check_loss(loss: Loss, parameters: dict[str, Any] | None) -> None:
         raise InvalidArgumentError(
             "loss", loss, "a name of truerank.losses or a function of (pos, neg)"
         )
+    else:
+        _check_call(loss, parameters or {})
+
+
+def _check_call(loss: Callable[..., Any], parameters: Mapping[str, Any]) -> None:
+    """The function can be called as training will, before any training starts."""
+    try:
+        signature = inspect.signature(loss)
+    except ValueError:  # compiled functions may not tell theirs
+        return
+    handed = dict.fromkeys(inputs_of(loss)) | dict(parameters)
+    try:
+        signature.bind("pos", "neg", **handed)
+    except TypeError as error:
+        raise InvalidArgumentError(
+            "loss", getattr(loss, "__name__", loss), "a function of (pos, neg) and of loss_params",
+            f"called so, it says: {error}",
+        ) from None  # fmt: skip
 
 
 def check_flags(**flags: object) -> None:
@@ -58,13 +77,43 @@ def check_flags(**flags: object) -> None:
             raise InvalidArgumentError(name, flag, "True or False")
 
 
-def check_correction(loss: Loss, correct: bool) -> None:
-    """Logarithms of q correct losses of logits."""
-    if correct and isinstance(loss, str) and loss in NO_LOGITS:
+def check_correction(loss: Loss, parameters: dict[str, Any] | None, correct: bool) -> None:
+    """Logarithms of q correct losses of logits, at a temperature that is known."""
+    if not correct:
+        return
+    temperature_of(loss, parameters or {})
+    if isinstance(loss, str) and loss in NO_LOGITS:
         raise InvalidArgumentError(
             "correct", True, f"False for the loss {loss!r}",
             "it would shift scores that have targets of their own; draw uniform negatives instead",
         )  # fmt: skip
+
+
+def check_debiased(loss: Loss, negatives: str, power: float, correct: bool) -> None:
+    """The share of positives that a debiased loss takes off is that of uniform draws."""
+    uniform = negatives == "uniform" or (negatives == "popularity" and power == 0)
+    if uniform or not isinstance(loss, str) or not loss.endswith("_debiased"):
+        return
+    if loss in NO_LOGITS or not correct:
+        hint = "" if loss in NO_LOGITS else ", or use correct=True"
+        raise InvalidArgumentError(
+            "negatives", negatives, f"'uniform' for the loss {loss!r}",
+            f"it takes off the positives that uniform draws contain; draw uniform ones{hint}",
+        )  # fmt: skip
+
+
+def check_in_batch(data: Interactions, batch_size: int) -> None:
+    """A batch has somebody else's positives."""
+    if min(batch_size, len(data)) < 2:
+        raise InvalidArgumentError(
+            "batch_size", min(batch_size, len(data)), "at least 2 for in-batch negatives",
+            "they are the positives of the other pairs",
+        )  # fmt: skip
+    if np.count_nonzero(data.item_counts) < 2:
+        raise InvalidDataError(
+            "all interactions are with one item, so there is no other for in-batch negatives; "
+            "draw uniform ones"
+        )
 
 
 def checked_shared(shared: object, negatives: str) -> bool | int:

@@ -6,7 +6,7 @@ those of m further positives, each function returns the loss of the row and
 :math:`\partial\ell/\partial s_k` in the place of the scores. The losses themselves are printed in
 :mod:`truerank.losses`; a test compares every slope with that of torch's autograd.
 
-All in float32, the logarithms of sums excepted.
+All in float32, logarithms of sums and what is made of them excepted.
 """
 
 from __future__ import annotations
@@ -147,23 +147,23 @@ def _above(s: Floats, margin: np.float32, factor: np.float32) -> np.float32:
 def _infonce_debiased(
     rule: Rule, pos: np.float32, neg: Floats, extra: Floats, tau: np.float32, scale: np.float32
 ) -> tuple[float, np.float32]:
-    """Exponentials relative to the largest score, so that none overflows."""
-    t, n, m = rule.temperature, np.float32(len(neg)), np.float32(len(extra))
-    inverse, weight = _1 / t, rule.weight if rule.weight >= _0 else n
-    top = _largest(extra, _largest(neg, max(pos, -_1)))
-    everything = _exponentials(neg, top, inverse) / n
-    positives = _exponentials(extra, top, inverse) / m
-    f = (everything - tau * positives) / (_1 - tau)
-    floor = exp32((-_1 - top) * inverse)
-    own = exp32((pos - top) * inverse)
-    kept = not f <= floor  # which NaN is not either: it must be seen
-    f = f if kept else floor
-    whole = own + weight * f
-    slope = scale * weight / ((_1 - tau) * t * whole) if kept else _0
-    _times(neg, slope / n)
-    _times(extra, -slope * tau / m)
-    loss = np.log(np.float64(whole)) + np.float64((top - pos) * inverse)
-    return loss, -scale * weight * f / (t * whole)
+    """Logarithms relative to the positive, in double precision: sums may be far apart."""
+    n, m = len(neg), len(extra)
+    t, share, own = np.float64(rule.temperature), np.float64(tau), np.float64(pos)
+    weight = np.float64(rule.weight) if rule.weight >= _0 else np.float64(n)
+    top, top_extra = _largest(neg, neg[0]), _largest(extra, extra[0])
+    ahead, ahead_extra = (np.float64(top) - own) / t, (np.float64(top_extra) - own) / t
+    everything = ahead + np.log(np.float64(_exponentials(neg, top, _1 / rule.temperature)) / n)
+    positives = np.float64(_exponentials(extra, top_extra, _1 / rule.temperature)) / m
+    gap = np.log(share) + ahead_extra + np.log(positives) - everything
+    log_f, floor = everything + np.log(-np.expm1(gap)) - np.log1p(-share), -(1.0 + own) / t
+    kept = not (gap >= 0.0 or log_f <= floor)  # which NaN is not either: it must be seen
+    level = (log_f if kept else floor) + np.log(weight)
+    loss = max(level, 0.0) + np.log1p(np.exp(-abs(level)))
+    slope = np.float64(scale) * weight / ((1.0 - share) * t)
+    _times(neg, np.float32(slope / n * np.exp(ahead - loss)) if kept else _0)
+    _times(extra, np.float32(-slope * share / m * np.exp(ahead_extra - loss)) if kept else _0)
+    return loss, np.float32(-np.float64(scale) / t * np.exp(level - loss))
 
 
 @fast

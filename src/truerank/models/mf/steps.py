@@ -183,15 +183,25 @@ class Steps:
         return both
 
     def batch(self, chosen: NDArray[np.int64], key: np.uint64, number: int) -> Batch:
-        """These pairs and what is drawn for them."""
+        """These pairs and what is drawn for them.
+
+        With fixed items users have nothing to do with each other: a pair draws by its place among
+        those of its user, whoever else is there.
+        """
         o = self.objective
+        address = chosen
+        if self.fixed_items:
+            address = chosen - o.pairs.indptr[o.user_of_pair[chosen]]
         return make_batch(
-            o.pairs, o.law, o.plan, o.user_of_pair, chosen, key, number,
+            o.pairs, o.law, o.plan, o.user_of_pair, chosen, address, key, number,
             self._place_of_user, self._place_of_item,
         )  # fmt: skip
 
     def gradients(self, batch: Batch) -> float:
-        """Sum of the losses; afterwards the buffers hold the gradients of the mean loss."""
+        """Sum of the losses; afterwards the buffers hold the gradients of the mean loss.
+
+        Of the sum itself where items are fixed, so that a user's do not depend on the others.
+        """
         o, size, n = self.objective, len(batch.users), batch.shared.shape[1]
         shared = self.flat_shared[: size * n].reshape(size, n)
         n_negatives = n or o.plan.n_own
@@ -199,7 +209,7 @@ class Steps:
         tau = o.tau[batch.users]
         tiles = tiles_of(size, o.plan)
         losses = np.zeros(len(tiles))
-        scale = np.float32(1.0 / size)
+        scale = np.float32(1.0 if self.fixed_items else 1.0 / size)
 
         def fetch(s: int) -> None:
             gather(self.items.factors, batch.shared[s], o.cosine, self.N[s, :n])

@@ -126,6 +126,8 @@ def _epoch(steps: Steps, training: Training, schedule: Schedule, cause: str) -> 
 
     n_pairs = len(objective.pairs.items)
     order = stream(schedule.seed, Stream.MF, at.epoch).permutation(n_pairs)
+    if objective.plan.in_batch and n_pairs % schedule.batch_size == 1:
+        order = order[:-1]  # alone in its batch, it would have no negative but itself
     key = np.uint64(addresses(schedule.seed, Stream.MF, 0, at.epoch)[0])
     loss = steps.epoch(order, key, step_of, check)
     for factors in (training.users.factors, training.items.factors):

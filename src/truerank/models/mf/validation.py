@@ -1,13 +1,14 @@
 r"""Who says when to stop: users some of whose training items are held out, and any metric.
 
 *Full*: a held-out item is ranked among all items that the user has not been trained on. A tie
-counts half. *Sampled*: it is ranked among n of them, drawn once, the same in every epoch; the
-rank r is then taken for the rank
+counts half. *Sampled*: of n of them, drawn once and the same in every epoch, n' are not the item
+itself; its rank r among these is then taken for the rank
 
-.. math::  1 + (r - 1) \frac{N - 1}{n}
+.. math::  1 + (r - 1) \frac{N - 1}{n'}
 
-among all N candidates, which is unbiased. The metric of it is not, but the epochs of one model
-are compared on the same draws, and that is all that is asked here.
+among all N candidates (the middle one if n' is 0), which is unbiased for n' > 0. The metric of it
+is not, but the epochs of one model are compared on the same draws, and that is all that is asked
+here.
 """
 
 from __future__ import annotations
@@ -69,12 +70,25 @@ class Judges:
         n_sampled: int | None,
         seed: int,
     ) -> Judges:
-        """Every user with something held out who is also trained on."""
-        users = np.flatnonzero((held_out.user_counts > 0) & (train.user_counts > 0))
-        if len(users) == 0:
+        """Every user with something held out who is also trained on.
+
+        Not those who have learned nearly every item: with fewer candidates than the metric's
+        cutoff, or none that is not held out, there is nothing to judge.
+        """
+        able = (held_out.user_counts > 0) & (train.user_counts > 0)
+        if not able.any():
             raise InvalidDataError(
                 "no user has both training and validation items; give some who have"
             )
+        candidates = train.n_items - train.user_counts
+        able &= candidates >= np.maximum(metric.k or 1, held_out.user_counts + 1)
+        if not able.any():
+            raise InvalidDataError(
+                f"no user has candidates enough to judge by {metric}: at most "
+                f"{candidates[held_out.user_counts > 0].max():,} items are not trained on; choose "
+                "a validation_metric with a smaller cutoff"
+            )
+        users = np.flatnonzero(able)
         return cls(Pairs.of(train), users, Pairs.of(held_out), metric, n_sampled, seed)
 
     def value(self, users: Floats, items: Floats, each: Each) -> float:  # type: ignore[type-arg]
@@ -141,19 +155,21 @@ def _sampled_ranks(
 ) -> None:
     at = 0
     uniform = Law(np.empty(0), np.empty(0, np.int32), np.empty(0))
-    scores = np.empty(n)
+    scores, drawn = np.empty(n), np.empty(n, np.int32)
     for b in range(len(who)):
         vector = users[who[b]]
         for j in range(n):
-            item = draw_absent(train, uniform, who[b], word(keys[b], j))
-            scores[j] = _dot(vector, items[item])
+            drawn[j] = draw_absent(train, uniform, who[b], word(keys[b], j))
+            scores[j] = _dot(vector, items[drawn[j]])
         others = train.n_items - (train.indptr[who[b] + 1] - train.indptr[who[b]]) - 1
         for p in range(held_out.indptr[who[b]], held_out.indptr[who[b] + 1]):
-            own, better, tied = _dot(vector, items[held_out.items[p]]), 0, 0
+            item, ahead, rivals = held_out.items[p], 0.0, 0
+            own = _dot(vector, items[item])
             for j in range(n):
-                better += scores[j] > own
-                tied += scores[j] == own
-            out[at] = 1.0 + (better + 0.5 * tied) * others / n
+                if drawn[j] != item:
+                    rivals += 1
+                    ahead += 1.0 if scores[j] > own else 0.5 * (scores[j] == own)
+            out[at] = 1.0 + others * (ahead / rivals if rivals else 0.5)
             at += 1
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import truerank as tr
+from truerank.errors import FileFormatError
 from truerank.experiments.claims import Question, answers
 from truerank.experiments.loss_recipe import LossCurve, LossRecipe, LossRow, loss_recipe
 from truerank.experiments.loss_table import LossTable, reached
@@ -102,6 +103,16 @@ def test_finished_trainings_are_not_made_again(
     other = replace(RECIPE, common=RECIPE.common | {"dim": 4})
     with pytest.raises(AssertionError, match="trained again"):  # another setting is another file
         LossTable("demo", recipe=other, split=split, cache=table.cache).line(other.row("InfoNCE"))
+
+
+@pytest.mark.parametrize("text", ['{"setting": ', '{"setting": {}, "seed": 0}', "[]"])
+def test_a_damaged_file_of_the_cache_gets_a_sentence(
+    split: tr.Split, tmp_path: Path, text: str
+) -> None:
+    table, row = LossTable("demo", recipe=RECIPE, split=split, cache=tmp_path), RECIPE.row("BPR")
+    table._path(row, {"rate": 0.02}, 0).write_text(text)
+    with pytest.raises(FileFormatError, match="does not hold a finished training; remove it"):
+        table.trial(row, {"rate": 0.02}, 0)
 
 
 def test_what_is_known_is_not_found_out_again(

@@ -89,6 +89,12 @@ def test_workers_that_make_no_sense_are_refused(workers: Any) -> None:
             {"loss": LOSSES["infonce"], "loss_params": {"temperature": "hot"}, "correct": True},
             "temperature must be a positive number, got 'hot'",
         ),
+        ({"l2": 1e39}, "l2 must be 0, or from 1e-30 to 1e30 in size, got 1e[+]39"),
+        ({"init_std": 1e-40}, "init_std must be 0, or from 1e-30"),
+        (
+            {"loss": "infonce", "loss_params": {"temperature": 1e39}},
+            "temperature must be 0, or from 1e-30 to 1e30 in size",
+        ),
         ({"correct": 1}, "correct must be True or False, got 1"),
         ({"loss": "ccl", "correct": True}, "correct must be False for the loss 'ccl', got True"),
         ({"loss": "mse_debiased", "correct": True}, "correct must be False for the loss 'mse_deb"),

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.errors import InvalidArgumentError
+from truerank.errors import FileFormatError, InvalidArgumentError
 from truerank.experiments.loss_recipe import LossCurve, LossRecipe, LossRow, loss_recipe
 from truerank.experiments.loss_trials import Trial, recorded_trials, trial_key
 from truerank.files import readable_errors, written_whole
@@ -213,7 +213,7 @@ class LossTable:
         """The trial, if it was made before."""
         path = self._path(row, setting, seed)
         if path.is_file():
-            found: Trial | None = Trial.of(json.loads(path.read_text(encoding="utf-8")))
+            found: Trial | None = _read_trial(path)
         else:
             found = self.known.get(self.key(row, setting, seed))
         # The same training may be known by other words, such as a curve's.
@@ -222,3 +222,12 @@ class LossTable:
     def _path(self, row: LossRow, setting: Mapping[str, Any], seed: int) -> Path:
         """A file for these settings on this split and nothing else."""
         return self.cache / f"{self.data}-{row.loss}-{self.key(row, setting, seed)}.json"
+
+
+def _read_trial(path: Path) -> Trial:
+    try:
+        return Trial.of(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, KeyError, TypeError) as error:
+        raise FileFormatError(
+            f"{path} does not hold a finished training; remove it, and it is made again"
+        ) from error

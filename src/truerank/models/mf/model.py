@@ -26,6 +26,7 @@ from truerank.models.mf.settings import (
     check_flags,
     check_loss,
     check_one_of,
+    check_single,
     checked_shared,
 )
 from truerank.models.precision import check_dropout, is_number
@@ -187,6 +188,10 @@ class MF(TrainedMF):
         )  # fmt: skip
         if not is_number(self.epsilon) or not 1e-30 <= self.epsilon < np.inf:
             raise InvalidArgumentError("epsilon", self.epsilon, "a number of at least 1e-30")
+        check_single(l2=self.l2, init_std=self.init_std, rate=max(self._rates))
+        if isinstance(self.loss, str):
+            given = (self.loss_params or {}).items()
+            check_single(**{name: value for name, value in given if value is not None})
         check_dropout(dropout=self.dropout)
         if not is_number(self.validation_share) or not 0 <= self.validation_share <= 1:
             raise InvalidArgumentError("validation_share", self.validation_share, "from 0 to 1")

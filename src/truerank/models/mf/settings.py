@@ -70,6 +70,15 @@ def _check_call(loss: Callable[..., Any], parameters: Mapping[str, Any]) -> None
         ) from None  # fmt: skip
 
 
+def check_single(**numbers: float) -> None:
+    """Numbers that single precision holds, with room for products."""
+    for name, number in numbers.items():
+        if number and not 1e-30 <= abs(number) <= 1e30:
+            raise InvalidArgumentError(
+                name, number, "0, or from 1e-30 to 1e30 in size", "training is in single precision"
+            )
+
+
 def check_flags(**flags: object) -> None:
     """True or False, or one sentence with the name of the one that is not."""
     for name, flag in flags.items():

@@ -94,6 +94,7 @@ def section(recipe: LossRecipe, data: str, lines: Sequence[LossLine], split: Spl
         lengths=lengths(lines),
         results=results(recipe, data, lines),
         claims=claims(recipe, data, lines),
+        mixed=mixed(recipe, lines),
         order=order(recipe, lines),
         n_tried=sum(len(line.tried) for line in lines),
         tried=tried(lines),
@@ -153,6 +154,25 @@ def claims(recipe: LossRecipe, data: str, lines: Sequence[LossLine]) -> str:
         for answer in answers(recipe, lines)
     ]
     return _table(["claim", "metric", "difference", "p (Holm)", "found", "printed"], rows)
+
+
+def mixed(recipe: LossRecipe, lines: Sequence[LossLine]) -> str:
+    """Which claims compare more than losses, because the rows were chosen with other scores."""
+    kinds = {
+        line.row.name: recipe.settings(line.row, line.chosen.setting).get("similarity", "dot")
+        for line in lines
+    }
+    other = [
+        f"*{question.claim}* ({kinds[question.better]} against {kinds[question.worse]})"
+        for question in recipe.questions
+        if kinds[question.better] != kinds[question.worse]
+    ]
+    if not other:
+        return "Both losses of each claim were chosen with the same similarity."
+    return (
+        f"Some claims compare more than losses, because validation users chose other similarities "
+        f"for the two: {', '.join(other)}."
+    )
 
 
 def order(recipe: LossRecipe, lines: Sequence[LossLine]) -> str:
@@ -307,6 +327,8 @@ Holm over all of them. On par: ahead of the other less 3 %. They speak of these 
 users vary, seeds and searches do not.
 
 {claims}
+
+{mixed}
 
 **Which loss is best, each tuned on the same users?** {lengths}. *Told apart* from the best by a
 paired test over users, which knows nothing of the spread over seeds, beside the values. The last

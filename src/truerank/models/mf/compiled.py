@@ -1,4 +1,10 @@
-"""How the kernels of this package are compiled."""
+"""How the kernels of this package are compiled.
+
+Always into their callers: a call would be answered by whichever copy of a kernel the process has
+loaded first, and one that was optimised by itself may sum in another order than one that was
+optimised with its caller. The process that compiles would then differ by a bit from those that
+find everything in the cache.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +22,9 @@ def exact(kernel: Kernel) -> Kernel:
     A product and a sum may be one operation. The option is given, if only to be so: a kernel
     without one takes that of the kernel which calls it first.
     """
-    return cast("Kernel", njit(nogil=True, cache=True, fastmath={"contract"})(kernel))
+    return cast(
+        "Kernel", njit(nogil=True, cache=True, forceinline=True, fastmath={"contract"})(kernel)
+    )
 
 
 def fast(kernel: Kernel) -> Kernel:
@@ -29,6 +37,7 @@ def fast(kernel: Kernel) -> Kernel:
     compiler = njit(
         nogil=True,
         cache=True,
+        forceinline=True,
         fastmath={"reassoc", "contract", "arcp", "nsz"},
         error_model="numpy",
     )

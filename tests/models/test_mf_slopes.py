@@ -11,7 +11,7 @@ from truerank.losses import LOSSES, inputs_of
 from truerank.models.mf.autograd import slopes_by_autograd
 from truerank.models.mf.exponential import HIGHEST, LOWEST, exp32
 from truerank.models.mf.scores import slopes_of_tile
-from truerank.models.mf.slopes import Rule, has_slopes, slopes_of_row
+from truerank.models.mf.slopes import Rule, _largest, has_slopes, slopes_of_row
 
 ULP = 2.0**-23
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
@@ -55,8 +55,8 @@ def test_the_exponential_is_right_to_two_units_in_the_last_place() -> None:
     np.testing.assert_allclose(far, np.exp([float(LOWEST), float(HIGHEST)]), rtol=2 * ULP)
 
 
-@pytest.mark.parametrize("n", [1, 111, 112, 113, 1000])
-@pytest.mark.parametrize("size", [1, 100])
+@pytest.mark.parametrize("n", [1, 95, 96, 97, 1000, 2500])
+@pytest.mark.parametrize("size", [0, 1, 100])
 def test_the_logistic_loss_of_many_scores(n: int, size: int) -> None:
     own, neg, _ = scores(3, size, n=n)
     difference = neg.astype(np.float64) - own[:, :1]
@@ -140,15 +140,28 @@ def test_extreme_scores_give_finite_losses_and_slopes(name: str) -> None:
     assert np.isfinite(neg).all()
 
 
-def test_a_loss_of_nan_scores_is_nan() -> None:
-    for name in LOSSES:
-        m = 2 if "tau_pos" in inputs_of(name) else 0
-        for bad in ("own", "neg"):
-            own, neg = np.zeros((1, 1 + m), np.float32), np.zeros((1, 5), np.float32)
-            {"own": own, "neg": neg}[bad][:, :] = np.nan
-            tau = np.full(1, 0.1 if m else 0.0, np.float32)
-            total = slopes_of_tile(Rule.of(name, {}), own, neg, tau, m, np.float32(1))
-            assert np.isnan(total), (name, bad)
+@pytest.mark.parametrize("nan", [0x7FC00000, 0xFFC00000], ids=["NaN", "-NaN"])
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_of_one_nan_score_is_nan(name: str, nan: int) -> None:
+    """Of either sign: processors make the negative one, numpy writes the positive one."""
+    m = 2 if "tau_pos" in inputs_of(name) else 0
+    for bad in ("own", "neg"):
+        own, neg = np.zeros((1, 1 + m), np.float32), np.zeros((1, 100), np.float32)
+        {"own": own[:, 0], "neg": neg[:, 50]}[bad].view(np.uint32)[:] = nan
+        tau = np.full(1, 0.1 if m else 0.0, np.float32)
+        total = slopes_of_tile(Rule.of(name, {}), own, neg, tau, m, np.float32(1))
+        assert np.isnan(total), bad
+
+
+@pytest.mark.parametrize("n", [1, 7, 32, 100])
+@pytest.mark.parametrize("start", [-np.inf, 0.0, 3.0])
+def test_the_largest_score_is_found_among_their_bits(n: int, start: float) -> None:
+    rng = np.random.default_rng(n)
+    for scale in (1e-40, 1.0, 1e38):
+        scores = np.clip(rng.normal(0, scale, n), -3e38, 3e38).astype(np.float32)
+        for some in (scores, -np.abs(scores), np.zeros_like(scores) * -1, scores * np.inf):
+            if not np.isnan(some).any():
+                assert _largest(some, np.float32(start)) == max(some.max(), np.float32(start))
 
 
 def test_torch_does_not_hide_nan_either() -> None:

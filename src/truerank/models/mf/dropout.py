@@ -19,7 +19,7 @@ from truerank.models.mf.compiled import fast
 from truerank.models.mf.draws import word
 from truerank.models.mf.rows import Floats
 
-_0, _S16, _LOW16 = np.float32(0), np.uint64(16), np.uint64(0xFFFF)
+_0, _NONE, _S16, _LOW16 = np.float32(0), np.uint64(0), np.uint64(16), np.uint64(0xFFFF)
 
 
 def units(share: float) -> np.uint64:
@@ -37,6 +37,8 @@ def drop(vectors: Floats, key: np.uint64, first: int, dropped: np.uint64) -> Non
         first: Place of the tile's first pair in the batch.
         dropped: Share of what is left out, in :func:`units`.
     """
+    if dropped == _NONE:
+        return
     dim = vectors.shape[1]
     whole = np.float32(65536) / np.float32(65536 - dropped)
     for b in range(len(vectors)):

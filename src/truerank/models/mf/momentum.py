@@ -29,7 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.models.mf.compiled import fast
-from truerank.models.mf.rows import AHEAD, BETA1, BETA2, Table, ask_for, start_correction
+from truerank.models.mf.rows import BETA1, BETA2, Table, ask_for, start_correction
+
+AHEAD = 3
+"""Rows asked for before their turn."""
 
 _RHO = BETA1 / np.sqrt(BETA2)
 

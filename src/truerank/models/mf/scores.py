@@ -7,12 +7,15 @@ gathered; own items when they are scored. All slopes are then in the unit vector
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from truerank.execution.prefetch import prefetch_row
-from truerank.models.mf.batches import Swaps
+from truerank.models.mf.batches import Batch, Swaps
 from truerank.models.mf.compiled import exact, fast
 from truerank.models.mf.draws import Ints
+from truerank.models.mf.dropout import drop
 from truerank.models.mf.rows import Floats
 from truerank.models.mf.slopes import Rule, slopes_of_row
 
@@ -20,6 +23,42 @@ AHEAD = 8
 """Rows asked for before their turn."""
 
 _0, _1, _TINY = np.float32(0), np.float32(1), np.float32(1e-30)
+
+
+class Tile(NamedTuple):
+    """Pairs that share a set of negatives, a few hundred at most."""
+
+    first: int  # of its pairs, by place in the batch
+    last: int  # the place after its last
+    number: int
+    set: int
+
+    @property
+    def at(self) -> slice:
+        return slice(self.first, self.last)
+
+
+class Scoring(NamedTuple):
+    """How scores are made, and what becomes of them."""
+
+    cosine: bool
+    dropped: np.uint64  # share of a user's vector that a pair leaves out, in units
+    shift: Floats  # by item, what it loses as a negative; empty for nothing
+    level: Floats  # by pair, what its negatives lose besides
+    tau: Floats  # by user, the share of positives
+    n_extra: int  # further positives among the own items
+    scale: np.float32  # of the slopes
+
+
+class Buffers(NamedTuple):
+    """What a batch leaves to the steps of the rows, for batches of B pairs with w own items."""
+
+    users: Floats  # B x d, vectors of the pairs' users as they are scored
+    pull: Floats  # B x d, their gradients
+    shared: Floats  # sets x n x d, vectors of the shared negatives
+    push: Floats  # tiles x n x d, their gradients by each tile
+    own: Floats  # B x w, scores of the own items and then their slopes
+    lengths: Floats  # B x w, 1/|h| of the own items for a cosine
 
 
 @fast
@@ -41,21 +80,20 @@ def score_own(
     users: Floats, items: Floats, own: Ints, cosine: bool, scores: Floats, lengths: Floats
 ) -> None:
     """Scores of the own items of each pair; ``lengths`` is filled with 1/|h| for a cosine."""
+    width, flat = own.shape[1], own.ravel()
     for b in range(len(own)):
-        vector = users[b]
-        for j in range(own.shape[1]):
-            prefetch_row(items, own[b, min(j + AHEAD, own.shape[1] - 1)])
-            row = items[own[b, j]]
-            product, square = _0, _0
+        for j in range(width):
+            prefetch_row(items, flat[min(b * width + j + AHEAD, own.size - 1)])
+            i, product, square = own[b, j], _0, _0
             if cosine:
-                for k in range(len(vector)):
-                    product += vector[k] * row[k]
-                    square += row[k] * row[k]
+                for k in range(users.shape[1]):
+                    product += users[b, k] * items[i, k]
+                    square += items[i, k] * items[i, k]
                 lengths[b, j] = _1 / np.sqrt(max(square, _TINY))
                 scores[b, j] = product * lengths[b, j]
             else:
-                for k in range(len(vector)):
-                    product += vector[k] * row[k]
+                for k in range(users.shape[1]):
+                    product += users[b, k] * items[i, k]
                 scores[b, j] = product
 
 
@@ -79,22 +117,21 @@ def shift_own(scores: Floats, shift: Floats, own: Ints, level: Floats, n_positiv
 @exact
 def swap(scores: Floats, swaps: Swaps, first: int) -> None:
     """Let stand-ins stand in for swapped columns, in a tile that starts at pair ``first``."""
+    starts, columns, others = swaps
     for b in range(len(scores)):
-        row = scores[b]
-        for s in range(swaps.starts[first + b], swaps.starts[first + b + 1]):
-            row[swaps.column[s]] = row[swaps.instead[s]]
+        for s in range(starts[first + b], starts[first + b + 1]):
+            scores[b, columns[s]] = scores[b, others[s]]
 
 
 @exact
 def swap_back(slopes: Floats, swaps: Swaps, first: int) -> None:
     """Slopes of swapped columns belong to their stand-ins."""
+    starts, columns, others = swaps
     for b in range(len(slopes)):
-        row = slopes[b]
-        for s in range(swaps.starts[first + b], swaps.starts[first + b + 1]):
-            column, instead = swaps.column[s], swaps.instead[s]
-            if column != instead:
-                row[instead] += row[column]
-                row[column] = _0
+        for s in range(starts[first + b], starts[first + b + 1]):
+            if columns[s] != others[s]:
+                slopes[b, others[s]] += slopes[b, columns[s]]
+                slopes[b, columns[s]] = _0
 
 
 @fast
@@ -126,80 +163,89 @@ def pull_users(
 ) -> None:
     """Add what own items do to the (unit) vector of each user."""
     for b in range(len(own)):
-        mine = gradient[b]
         for j in range(own.shape[1]):
-            row, slope = items[own[b, j]], slopes[b, j]
+            i, slope = own[b, j], slopes[b, j]
             if cosine:
                 slope *= lengths[b, j]
-            for k in range(len(mine)):
-                mine[k] += slope * row[k]
+            for k in range(gradient.shape[1]):
+                gradient[b, k] += slope * items[i, k]
 
 
 @fast
 def shared_tile(
     rule: Rule,
+    scoring: Scoring,
+    tile: Tile,
+    batch: Batch,
     users: Floats,
-    negatives: Floats,
     items: Floats,
-    own_items: Ints,
-    cosine: bool,
-    shift: Floats,
-    shared_items: Ints,
-    level: Floats,
-    tau: Floats,
-    n_extra: int,
-    scale: np.float32,
-    swaps: Swaps,
-    first: int,
-    own: Floats,
-    lengths: Floats,
-    shared: Floats,
-    gradient: Floats,
-    push: Floats,
+    S: Floats,
+    out: Buffers,
+    fixed_items: bool,
 ) -> float:
-    """From the vectors of a tile to slopes and gradients, in one call; the sum of its losses.
+    """From the factors to the slopes and gradients of a tile; the sum of its losses.
 
-    The products are BLAS's, called from compiled code: Python takes no turn between them.
-    ``push`` of no rows is left alone: nobody wants the gradients of the shared negatives.
+    All in one call, the products of BLAS included: Python takes no turn between them.
+
+    Args:
+        rule: The loss.
+        scoring: What is done with it.
+        tile: Which pairs.
+        batch: Of the tile.
+        users: Factors of all users.
+        items: Factors of all items.
+        S: Room for the scores of the shared negatives, tile x n.
+        out: The tile's part of each is filled; the shared negatives are there already.
+        fixed_items: Leave out what the tile does to them.
     """
-    score_own(users, items, own_items, cosine, own, lengths)
-    np.dot(users, negatives.T, shared)
-    if len(shift) > 0:
-        shift_shared(shared, shift, shared_items, level)
-    swap(shared, swaps, first)
-    total = slopes_of_tile(rule, own, shared, tau, n_extra, scale)
-    swap_back(shared, swaps, first)
-    np.dot(shared, negatives, gradient)
-    if len(push) > 0:
-        np.dot(shared.T, users, push)
-    pull_users(own, items, own_items, lengths, cosine, gradient)
+    first, last, n = tile.first, tile.last, S.shape[1]
+    U, pull, N = out.users[first:last], out.pull[first:last], out.shared[tile.set, :n]
+    own, lengths, own_items = out.own[first:last], out.lengths[first:last], batch.own[first:last]
+    who = batch.users[first:last]
+    gather(users, who, scoring.cosine, U)
+    drop(U, batch.drops, first, scoring.dropped)
+    score_own(U, items, own_items, scoring.cosine, own, lengths)
+    np.dot(U, N.T, S)
+    if len(scoring.shift) > 0:
+        shift_shared(S, scoring.shift, batch.shared[tile.set], scoring.level[first:last])
+    swap(S, batch.swaps, first)
+    total = slopes_of_tile(rule, own, S, scoring.tau[who], scoring.n_extra, scoring.scale)
+    swap_back(S, batch.swaps, first)
+    np.dot(S, N, pull)
+    if not fixed_items:
+        np.dot(S.T, U, out.push[tile.number, :n])
+    pull_users(own, items, own_items, lengths, scoring.cosine, pull)
+    drop(pull, batch.drops, first, scoring.dropped)
     return total
 
 
 @fast
 def own_tile(
     rule: Rule,
+    scoring: Scoring,
+    tile: Tile,
+    batch: Batch,
     users: Floats,
     items: Floats,
-    own: Ints,
-    cosine: bool,
-    shift: Floats,
-    level: Floats,
-    tau: Floats,
-    n_extra: int,
-    scale: np.float32,
-    scores: Floats,
-    lengths: Floats,
-    gradient: Floats,
+    out: Buffers,
 ) -> float:
-    """All of the above for a tile without shared negatives, while the rows of a pair are near."""
-    total, nothing = 0.0, scores[:, :0]
-    for b in range(len(own)):
+    """The same for a tile without shared negatives, while the rows of a pair are near."""
+    first, last = tile.first, tile.last
+    who, own_items = batch.users[first:last], batch.own[first:last]
+    U, pull, own = out.users[first:last], out.pull[first:last], out.own[first:last]
+    lengths, level, tau = out.lengths[first:last], scoring.level[first:last], scoring.tau[who]
+    cosine, shift, n_extra, scale = scoring.cosine, scoring.shift, scoring.n_extra, scoring.scale
+    nothing = own[:, :0]
+    gather(users, who, cosine, U)
+    drop(U, batch.drops, first, scoring.dropped)
+    pull[:] = _0
+    total = 0.0
+    for b in range(len(U)):
         one = slice(b, b + 1)
-        score_own(users[one], items, own[one], cosine, scores[one], lengths[one])
+        score_own(U[one], items, own_items[one], cosine, own[one], lengths[one])
         if len(shift) > 0:
-            shift_own(scores[one], shift, own[one], level[one], 1 + n_extra)
-        total += slopes_of_tile(rule, scores[one], nothing[one], tau[one], n_extra, scale)
-        gradient[b] = _0
-        pull_users(scores[one], items, own[one], lengths[one], cosine, gradient[one])
+            shift_own(own[one], shift, own_items[one], level[one], 1 + n_extra)
+        total += slopes_of_tile(rule, own[one], nothing[one], tau[one], n_extra, scale)
+        pull_users(own[one], items, own_items[one], lengths[one], cosine, pull[one])
+    drop(pull, batch.drops, first, scoring.dropped)
     return total

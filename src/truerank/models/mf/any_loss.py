@@ -61,7 +61,7 @@ def gradients_by_autograd(
     def score(tile: Tile) -> None:
         at = tile.at
         gather(users, batch.users[at], cosine, out.users[at])
-        drop(out.users[at], np.uint64(batch.drops), tile.first, scoring.dropped)
+        drop(out.users[at], batch.drops, tile.first, scoring.dropped)
         score_own(out.users[at], items, batch.own[at], cosine, out.own[at], out.lengths[at])
         if n:
             np.dot(out.users[at], out.shared[tile.set, :n].T, out=shared[at])
@@ -80,7 +80,7 @@ def gradients_by_autograd(
         if n and not fixed_items:
             np.dot(shared[at].T, out.users[at], out=out.push[tile.number, :n])
         pull_users(out.own[at], items, batch.own[at], out.lengths[at], cosine, out.pull[at])
-        drop(out.pull[at], np.uint64(batch.drops), tile.first, scoring.dropped)
+        drop(out.pull[at], batch.drops, tile.first, scoring.dropped)
 
     def quietly(work: Callable[[Tile], None]) -> Callable[[Tile], None]:
         def run(tile: Tile) -> None:

@@ -75,7 +75,7 @@ class Batch(NamedTuple):
     by_user: Groups  # entry b is pair b
     by_item: Groups  # entry b w + j is own item j of pair b; B w + s n + c is column c of set s
     swaps: Swaps
-    drops: np.uint64  # key of what is dropped; an int when compiled code hands it over
+    drops: np.uint64  # key of what is dropped
 
 
 @exact

@@ -177,10 +177,12 @@ class Steps:
         address = chosen
         if self.fixed_items:
             address = chosen - o.pairs.indptr[o.user_of_pair[chosen]]
-        return make_batch(
+        batch = make_batch(
             o.pairs, o.law, o.plan, o.user_of_pair, chosen, address, key, number,
             self._place_of_user, self._place_of_item,
         )  # fmt: skip
+        # Compiled code hands over an int, for which it would be compiled again, twice.
+        return batch._replace(drops=np.uint64(batch.drops))
 
     def gradients(self, batch: Batch, beside: Sequence[Task] = ()) -> float:
         """Sum of the losses; afterwards the buffers hold the gradients of the mean loss.

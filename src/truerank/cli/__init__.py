@@ -33,6 +33,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # The reader (head, less) has seen enough; keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except Exception as error:
+        if not _was_interrupted(error):
+            raise
+        code = 130
     if code == 130:
         sys.stderr.write("truerank: interrupted; nothing half-written was left\n")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C led to this error: numba, stopped while it compiles, raises its own."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -185,3 +186,32 @@ def test_a_reduced_loss_is_refused() -> None:
 def test_a_loss_without_slopes_gets_a_sentence(loss: Any) -> None:
     with pytest.raises(InvalidDataError, match="that torch cannot take back to the scores"):
         MF(loss, **QUICK).fit(TRAIN)
+
+
+@pytest.mark.parametrize(
+    ("settings", "workers"),
+    [
+        ({"batch_size": 4000, "n_negatives": 3000}, 2),
+        ({"batch_size": 600, "n_negatives": 3000}, 4),
+        ({"batch_size": 2000, "n_negatives": 300, "shared": False}, 2),
+        ({"batch_size": 2000, "n_negatives": 500, "shared": 16}, 2),
+    ],
+    ids=["large batch", "many threads", "own", "sets"],
+)
+def test_the_room_asked_for_is_the_room_taken(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], workers: int
+) -> None:
+    data = tr.load_dataset("demo", n_users=900, n_items=3500)
+    model = MF("infonce", **settings, dim=4, epochs=1, validation_share=0.05)
+    model.fit(data, workers=workers)  # compiled; what that takes is not asked for
+    asked: list[int] = []
+    monkeypatch.setattr(
+        "truerank.models.mf.settings.check_room", lambda needed, *_: asked.append(needed)
+    )
+    tracemalloc.start()
+    try:
+        model.fit(data, workers=workers)
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 0.5 < taken / asked[0] < 2.0

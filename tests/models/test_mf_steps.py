@@ -12,7 +12,7 @@ from truerank.losses import LOSSES, inputs_of
 from truerank.models.mf.batches import WHOLE_BATCH, Batch, Plan
 from truerank.models.mf.draws import Law, Pairs, law_of
 from truerank.models.mf.objective import Objective, objective_of
-from truerank.models.mf.rows import Step, Table
+from truerank.models.mf.rows import BLOCK, Step, Table
 from truerank.models.mf.settings import NO_LOGITS
 from truerank.models.mf.steps import Steps
 from truerank.models.parallel import on_all_cores
@@ -155,6 +155,17 @@ def test_a_batch_of_several_tiles_is_one_batch(
     loss, dW, dH, batch = by_our_steps(o, workers=2)
     expected, W, H = by_torch("infonce", o, batch, {})
     assert loss == pytest.approx(expected, rel=1e-5)
+    assert_same(-dW, W)
+    assert_same(-dH, H)
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_rows_of_several_blocks_are_all_moved(monkeypatch: pytest.MonkeyPatch, plan: Plan) -> None:
+    monkeypatch.setattr("truerank.models.mf.steps._PIECES", 1)  # 30 users and 25 items in a part
+    o = objective("infonce", plan, cosine=True)
+    _, dW, dH, batch = by_our_steps(o)
+    assert min(len(batch.by_user.rows), len(batch.by_item.rows)) > BLOCK
+    _, W, H = by_torch("infonce", o, batch, {})
     assert_same(-dW, W)
     assert_same(-dH, H)
 

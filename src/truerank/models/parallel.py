@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -14,7 +14,6 @@ from truerank.execution.executor import available_cores, check_workers
 
 Task = TypeVar("Task")
 Each = Callable[[Callable[[Task], object], Iterable[Task]], None]
-Job = Callable[[], None]
 
 
 @contextmanager
@@ -34,60 +33,72 @@ def on_all_cores(workers: int | None = None) -> Iterator[Each]:  # type: ignore[
     if workers is not None:
         check_workers(workers)
     n = workers or available_cores()
-    # The caller works too: one thread fewer to wake, which short blocks feel.
-    with threadpool_limits(limits=1), _helpers(n - 1) as jobs:
+    crew = _Crew()
+    with threadpool_limits(limits=1), closing(crew):
 
         def each(work: Callable[[Task], object], tasks: Iterable[Task]) -> None:
             blocks = list(tasks)
             remaining = iter(blocks)  # shared: whoever is free takes the next
-            ended: SimpleQueue[tuple[int, BaseException | None]] = SimpleQueue()
+            ended: SimpleQueue[int] = SimpleQueue()
+            failures: list[BaseException] = []
 
-            def take() -> tuple[int, BaseException | None]:
+            def take() -> int:
                 taken = 0
                 try:
                     for block in remaining:
                         taken += 1
                         work(block)
                 except BaseException as failure:  # noqa: BLE001  # raised below; Ctrl-C included
-                    return taken + sum(1 for _ in remaining), failure  # nobody begins another
-                return taken, None
+                    failures.append(failure)
+                    taken += sum(1 for _ in remaining)  # nobody begins another
+                return taken
 
-            def help_out() -> None:
-                ended.put(take())
-
-            for _ in range(min(n, len(blocks)) - 1):
-                jobs.put(help_out)
-            taken, failure = take()
+            # The caller works too: one thread fewer to wake, which short blocks feel.
+            crew.ask(lambda: ended.put(take()), min(n, len(blocks)) - 1)
+            taken = take()
             while taken < len(blocks):  # a helper who comes late finds nothing, and is not awaited
-                more, their_failure = ended.get()
-                taken, failure = taken + more, failure or their_failure
-            if failure is not None:
-                raise failure
+                taken += ended.get()
+            if failures:
+                del failures[1:]
+                raise failures.pop()  # held by nothing here, nor is what the work held
 
         yield each
 
 
-@contextmanager
-def _helpers(n: int) -> Iterator[SimpleQueue[Job | None]]:
-    """Threads that do what is put into the queue, until they are no longer needed.
+class _Crew:
+    """Threads that do what is put into a queue; each is started when it is first needed.
 
     An executor of the standard library does the same with a future for every job, which costs
     0.1 ms for each call of :func:`on_all_cores`'s function: a twentieth of a step of MF.
     """
-    jobs: SimpleQueue[Job | None] = SimpleQueue()
 
-    def work() -> None:
-        while (job := jobs.get()) is not None:
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._threads: list[Thread] = []
+        self._starting = Lock()
+
+    def ask(self, job: Callable[[], None], n: int) -> None:
+        """Let ``n`` threads do this job, or as many as the system has left to give."""
+        with self._starting:
+            while len(self._threads) < n:
+                thread = Thread(target=self._work, daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:
+                    break
+                self._threads.append(thread)
+            n = min(n, len(self._threads))
+        for _ in range(n):
+            self._jobs.put(job)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
             job()
             del job  # and what it holds, while there is nothing to do
 
-    threads = [Thread(target=work, name=f"helper-{i}", daemon=True) for i in range(n)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield jobs
-    finally:
-        for _ in threads:
-            jobs.put(None)
-        for thread in threads:
+    def close(self) -> None:
+        """Wait until all have done what they began, and send them home."""
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
             thread.join()

@@ -1,12 +1,13 @@
 """Gradients of a batch where the slopes are torch's: scores by tiles, one call of autograd, back.
 
-Memory: B x n scores and their slopes at once, unlike :func:`~.scores.shared_tile`, which needs
-those of a tile only.
+Memory: B x n scores, torch's copy of them, its slopes and what the loss needs between, unlike
+:func:`~.scores.shared_tile`, which needs the scores of a tile only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ def gradients_by_autograd(
     out: Buffers,
     fixed_items: bool,
     each: Each,  # type: ignore[type-arg]
+    beside: Sequence[Callable[[], object]] = (),
 ) -> float:
     """As :func:`~.scores.shared_tile` and :func:`~.scores.own_tile` do it, for a whole batch.
 
@@ -54,6 +56,7 @@ def gradients_by_autograd(
         out: Filled; the shared negatives are there already.
         fixed_items: Leave out what is done to them.
         each: Runs tiles on all cores.
+        beside: What else is to be done, while some core has no tile.
     """
     size, n = len(batch.users), batch.shared.shape[1]
     shared, cosine = np.empty((size, n), np.float32), scoring.cosine
@@ -82,21 +85,18 @@ def gradients_by_autograd(
         pull_users(out.own[at], items, batch.own[at], out.lengths[at], cosine, out.pull[at])
         drop(out.pull[at], batch.drops, tile.first, scoring.dropped)
 
-    def quietly(work: Callable[[Tile], None]) -> Callable[[Tile], None]:
-        def run(tile: Tile) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):  # the loss is checked, and says so
-                work(tile)
+    def quietly(task: Callable[[], object]) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):  # the loss is checked, and says so
+            task()
 
-        return run
-
-    each(quietly(score), tiles)
+    each(quietly, [*beside, *(partial(score, tile) for tile in tiles)])
     swap(shared, batch.swaps, 0)
     loss: Any = objective.loss
     inputs = _inputs(objective, batch, scoring.level)
     own, scale = out.own[:size], float(scoring.scale)
     total = slopes_by_autograd(loss, own, shared, scoring.n_extra, scale, inputs)
     swap_back(shared, batch.swaps, 0)
-    each(quietly(pull), tiles)
+    each(quietly, [partial(pull, tile) for tile in tiles])
     return total
 
 

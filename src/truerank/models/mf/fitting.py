@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.execution.executor import available_cores, check_workers
 from truerank.files import check_folder, readable_errors
 from truerank.losses import inputs_of
 from truerank.metrics import parse
@@ -89,11 +90,16 @@ class TrainedMF(FactorModel):
             workers: Threads.
         """
         check_counts(checkpoint_every=checkpoint_every)
+        if workers is not None:
+            check_workers(workers)
         if not len(interactions):
             raise InvalidDataError("there is no interaction to learn from; fit needs some")
         learned, judges = self._parts(interactions, validation)
         objective = self._objective(learned, learned.item_counts, self._plan())
-        check_fits(interactions, objective.plan, self.batch_size, self.dim)
+        check_fits(
+            interactions, objective.plan, self.batch_size, self.dim,
+            threads=workers or available_cores(), by_autograd=objective.rule is None,
+        )  # fmt: skip
         if objective.plan.in_batch:
             check_in_batch(learned, self.batch_size)
         keeping = None

@@ -14,7 +14,7 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.losses import check_parameters, inputs_of, temperature_of
 from truerank.models.memory import check_room
 from truerank.models.mf.batches import WHOLE_BATCH, Plan
-from truerank.models.mf.steps import tiles_of
+from truerank.models.mf.steps import longest_tile, tiles_of
 
 Loss = str | Callable[..., Any]
 
@@ -138,7 +138,9 @@ def checked_shared(shared: object, negatives: str) -> bool | int:
     return min(int(shared), WHOLE_BATCH) if shared > 1 else False
 
 
-def check_fits(data: Interactions, plan: Plan, batch_size: int, dim: int) -> None:
+def check_fits(
+    data: Interactions, plan: Plan, batch_size: int, dim: int, *, threads: int, by_autograd: bool
+) -> None:
     """The catalogue is large enough for the negatives, and the memory for the rest."""
     n = max(plan.n_own, plan.n_shared)
     if n > data.n_items:
@@ -155,7 +157,10 @@ def check_fits(data: Interactions, plan: Plan, batch_size: int, dim: int) -> Non
     batch_size = min(batch_size, len(data))
     shared = batch_size if plan.in_batch else plan.n_shared
     sets, tiles = plan.n_sets(batch_size), len(tiles_of(batch_size, plan))
-    batch = batch_size * (2 * dim + 2 * width + shared) + shared * dim * (sets + tiles)
+    # Scores of the tiles at work; or of all pairs, torch's copy, its slopes and one more between.
+    at_work = min(threads, tiles) * longest_tile(batch_size, plan)
+    pairs = 4 * batch_size if by_autograd else at_work
+    batch = 2 * batch_size * (dim + width) + shared * (dim * (sets + tiles) + pairs)
     entries = batch_size * width + sets * shared
     check_room(
         4 * (4 * (data.n_users + data.n_items) * dim + batch) + 24 * entries,

@@ -11,8 +11,9 @@ order, so the number of threads changes no bit.
 
 Memory beside the factors and the states of their optimiser: 2 B (d + w) numbers for batches of B
 pairs with w own and n shared items, n d for each set of shared ones and for each tile, n times
-:data:`TILE` for each thread (B n for a loss without slopes: :mod:`.any_loss`), and two batches
-(:mod:`.batches`). Never users x items, and B x n x d only where every pair has a set to itself.
+:data:`TILE` for each thread (4 B n or more for a loss without slopes: :mod:`.any_loss`), and two
+batches (:mod:`.batches`). Never users x items, and B x n x d only where every pair has a set to
+itself.
 """
 
 from __future__ import annotations
@@ -65,6 +66,11 @@ def tiles_of(size: int, plan: Plan) -> list[Tile]:
         for first in range(start, min(start + plan.sharing, size), TILE)
     ]
     return [Tile(first, end, i, s) for i, (first, end, s) in enumerate(cuts)]
+
+
+def longest_tile(batch_size: int, plan: Plan) -> int:
+    """Pairs of the longest tile of a batch of so many."""
+    return min(TILE, batch_size, plan.sharing)
 
 
 class Steps:
@@ -206,9 +212,8 @@ class Steps:
         if o.rule is None:
             from truerank.models.mf.any_loss import gradients_by_autograd
 
-            self.each(lambda task: task(), beside)
             return gradients_by_autograd(
-                o, scoring, tiles, batch, users, items, out, self.fixed_items, self.each
+                o, scoring, tiles, batch, users, items, out, self.fixed_items, self.each, beside
             )
         rule, losses = o.rule, np.zeros(len(tiles))
 
@@ -228,7 +233,7 @@ class Steps:
         return float(losses.sum())
 
     def tiles(self, size: int) -> list[Tile]:
-        """Those of a batch of so many pairs; all batches but the last have as many."""
+        """Those of a batch of so many pairs, kept: most batches have as many."""
         if size not in self._tiles:
             self._tiles[size] = tiles_of(size, self.objective.plan)
         return self._tiles[size]
@@ -236,7 +241,8 @@ class Steps:
     def _room(self, size: int, n: int) -> Floats:
         """For scores of a tile: the same for all tiles of a thread, so that it stays near."""
         if not hasattr(self._of_thread, "room"):
-            self._of_thread.room = np.empty(TILE * self.buffers.shared.shape[1], np.float32)
+            pairs = longest_tile(self.batch_size, self.objective.plan)
+            self._of_thread.room = np.empty(pairs * self.buffers.shared.shape[1], np.float32)
         room: Floats = self._of_thread.room[: size * n].reshape(size, n)
         return room
 

@@ -36,8 +36,7 @@ from truerank.models.mf.rows import (
     Sets,
     Step,
     Table,
-    move_items,
-    move_users,
+    move_rows,
     start_correction,
 )
 from truerank.models.mf.scores import Buffers, Scoring, Tile, gather, own_tile, shared_tile
@@ -48,6 +47,8 @@ TILE = 256
 
 _PIECES = 2
 """Pieces of rows for each thread: who is held up leaves one to the others."""
+
+_NO_SLOPES = np.empty((0, 0), np.float32)
 
 Task = Callable[[], object]
 Rows = NDArray[Any]
@@ -254,14 +255,15 @@ class Steps:
             tiles_of_one=-(-min(plan.sharing, size) // TILE),
             tiles=len(self.tiles(size)),
         )
+        vectors, slopes, pull = out.users[:size], out.own[:size], out.pull[None, :size]
+        pairs = Sets(n=size, tiles_of_one=1, tiles=1)
         parts = self.parts * _PIECES
 
         def part(i: int) -> None:
             if not self.fixed_items:
-                move_items(
-                    self.items, batch.by_item, out.users[:size], out.own[:size], out.push,
-                    sets, step, i, parts,
-                )  # fmt: skip
-            move_users(self.users, batch.by_user, out.pull[:size], step, i, parts)
+                move_rows(
+                    self.items, batch.by_item, vectors, slopes, out.push, sets, step, i, parts
+                )
+            move_rows(self.users, batch.by_user, vectors, _NO_SLOPES, pull, pairs, step, i, parts)
 
         self.each(part, range(parts))

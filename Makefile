@@ -17,7 +17,7 @@ MINUTES ?= 10
 FIRST ?= 0
 PROCESSES ?= 2
 
-.PHONY: setup demo test test-adapters fuzz-worlds lint bench-ranking bench-estimators bench-fit bench-mf clean
+.PHONY: setup demo test test-adapters fuzz-worlds test-bounds lint bench-ranking bench-estimators bench-fit bench-mf clean
 
 setup: $(VENV)/.ready
 
@@ -46,6 +46,10 @@ test: lint
 # Another thousand: make fuzz-worlds FIRST=100000. One again: python -m tests.worlds.fuzz --world N
 fuzz-worlds: setup
 	$(BIN)/python -m tests.worlds.fuzz --minutes $(MINUTES) --first $(FIRST) --processes $(PROCESSES)
+
+# Every compiled kernel with its indices checked, more sizes than in `make test`, and whole worlds.
+test-bounds: setup
+	$(BIN)/python -m tests.bounds.run --whole
 
 $(ADAPTERS)/.ready: pyproject.toml constraints.txt
 	test -x $(ADAPTERS)/bin/python || $(PYTHON) -m venv $(ADAPTERS)

@@ -18,8 +18,6 @@ from typing import Any
 COMPILERS = frozenset({"njit", "jit", "exact", "fast", "vectorize", "guvectorize", "cfunc"})
 """Decorators that compile. ``exact`` and ``fast`` are ours."""
 
-EXTENSIONS = frozenset({"overload", "intrinsic"})
-
 Kernel = tuple[str, str]
 """Module, and name in it; ``chooser.variant`` for what an overload chooses."""
 
@@ -47,11 +45,10 @@ def kernels_in(source: str, module: str) -> Iterator[Kernel]:
                 if isinstance(inner, ast.FunctionDef):
                     yield module, f"{name}.{inner.name}"
     for node in ast.walk(tree):  # intrinsic(_count_scores), njit(...)(function)
-        if isinstance(node, ast.Call) and _called(node) in COMPILERS | EXTENSIONS:
+        if isinstance(node, ast.Call) and _called(node) in COMPILERS | {"intrinsic"}:
             for argument in node.args:
                 if isinstance(argument, ast.Name) and argument.id in functions:
-                    if _called(node) != "overload":
-                        yield module, argument.id
+                    yield module, argument.id
 
 
 def all_kernels() -> list[Kernel]:

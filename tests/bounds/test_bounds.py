@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-
 from tests.bounds.guarded import CASES
 from tests.bounds.kernels import kernels_in
 from tests.bounds.run import run_checked

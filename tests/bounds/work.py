@@ -115,9 +115,11 @@ def likelihoods(triples: Any = LIKELIHOODS, random: int = 60) -> None:
         # A larger catalogue beside it: the grid goes on beyond N, which ends inside a bin.
         for other in (N, N + int(rng.integers(1, 200)), 2 * N):
             table = tr.RankTable.from_arrays(
-                rank=[*ranks, 1], n_sampled=[n] * len(ranks) + [2], n_items=[N] * len(ranks) + [other],
+                rank=[*ranks, 1],
+                n_sampled=[n] * len(ranks) + [2],
+                n_items=[N] * len(ranks) + [other],
                 replacement=replacement,
-            )  # fmt: skip
+            )
             tr.rank_distribution(table, "mle", iterations=2)
 
 

@@ -148,7 +148,7 @@ def neighbours(shapes: Any = ((33, 17), (40, 129))) -> None:
             for k in (1, 5, items + 3):
                 settings = {"similarity": similarity, "k": k}
                 for kind in (tr.models.ItemKNN, tr.models.UserKNN, tr.models.CentredItemKNN):
-                    kind(**settings).fit(train).score_all(np.arange(3))
+                    kind(**settings).fit(train).score_all(np.arange(min(3, users)))
     tr.models.UserKNN(k=3).fit(train).fold_in(_data(4, 9, items)).score_all(np.arange(9))
 
 

@@ -173,7 +173,7 @@ def _at(law: Float, row: int, ends: tuple[int, int], x: int) -> float:
         return 1.0 if row == 1 else 0.0
     if x > ends[1]:
         return 0.0 if row == 1 else 1.0
-    return law[row, x]
+    return float(law[row, x])
 
 
 @njit(nogil=True, cache=True)
@@ -183,7 +183,7 @@ def _slope(law: Float, ends: tuple[int, int], r: int, rank: int, n: int, n_items
         return 0.0
     theta = (rank - 0.5) / (n_items - 1.0)
     p = law[0, r] * r / (n * theta)
-    return p * (r - 1.0 - (n - 1.0) * theta) / (theta * (1.0 - theta) * (n_items - 1.0))
+    return float(p * (r - 1.0 - (n - 1.0) * theta) / (theta * (1.0 - theta) * (n_items - 1.0)))
 
 
 @njit(nogil=True, cache=True)

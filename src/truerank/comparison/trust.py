@@ -40,7 +40,7 @@ def doubts(
         found.append(f"only {sampled} is estimated: a bias of its estimate stays in the difference")
     elif not kinds[0]:
         found += _unlike(tables)
-    if one.n_users < FEW_USERS:
+    if one.n_users < FEW_USERS and not (one.known and other.known):
         found.append(f"{one.n_users} users are too few for any interval")
     return "; ".join(found)
 

@@ -158,6 +158,7 @@ def test_sampled_metrics_in_the_blind_spot_are_flagged() -> None:
     assert head.endswith("by extrapolation")
     assert numbers.startswith("the samples alone allow a difference of -")
     assert f"; extrapolated {row.value_a:.4f} against {row.value_b:.4f}" in numbers
+    assert "would be needed" not in said  # more users would see no more of the top
     assert "Care:" in said
     plain = json.loads(verdict.to_json())
     assert plain["comparisons"][0]["extrapolated"] is True

@@ -125,6 +125,8 @@ def _needed(verdict: Verdict, row: Comparison) -> str:
     """How many users would show a difference of this size, if it is real."""
     if row.difference == 0 or not row.std_error > 0:
         return ""
+    if row.extrapolated:  # more users would be extrapolated as far
+        return ""
     if verdict.population == "finite":
         return "; ranking all of them in full would settle it"
     normal = NormalDist()

@@ -216,6 +216,11 @@ not edit.
 Both models are scored on the same users, so take a paired test, and correct for the number of
 questions asked. `tr.compare` does both unless told otherwise.
 
+All tests ask about future users, of whom the users ranked are a sample, whatever design chose them.
+`tr.compare(..., population="finite")` asks about the users there are: with all of them ranked in
+full the difference is known and nothing is tested; with some of them, or with sampled ranks, z and
+bootstrap take the smaller error of a finite population, and the tests below are refused.
+
 {which}
 
 Every p-value is two-sided and never 0. All tests report the same mean difference, with a standard

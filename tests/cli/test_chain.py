@@ -89,7 +89,9 @@ def test_estimate_prints_value_error_interval_bounds_and_notes(run: Run, sampled
         f"{least:.4f} .. {most:.4f}", "300 ranks of 300 users, among 100 of 1,000 items",
     ):  # fmt: skip
         assert text in done.out
+    assert "95% interval, future users" in done.out
     without = run("estimate", sampled, "-m", "recall@10", "--no-bounds", "--n-boot", 0)
+    assert "not examined (--no-bounds)" in without.err
     assert "samples alone" not in without.out
     assert "nan" not in without.out
 
@@ -134,6 +136,66 @@ def test_compare_prints_the_sentence_tables_and_report(run: Run, tmp_path: Path)
     assert against.json["baseline"] == "bad"
 
 
+def test_what_is_blind_comes_behind_what_is_known(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    for name in "ab":
+        R = np.exp(rng.uniform(0, np.log(50_000), 3_000)).astype(int)
+        drawn = 1 + rng.hypergeometric(R - 1, 50_000 - R, 49)
+        tr.RankTable.from_arrays(drawn, 50, 50_000).to_parquet(tmp_path / f"{name}.parquet")
+    metrics = ("-m", "recall@5,recall@5000")
+    done = run("estimate", "a.parquet", *metrics, "--n-boot", 100)
+    table = tr.RankTable.from_parquet(tmp_path / "a.parquet")
+    blind, seen = tr.estimate(table, ["recall@5", "recall@5000"], n_boot=100)
+    assert (blind.diagnostics.blind, seen.diagnostics.blind) == (True, False)
+    heads, _, first, second = done.out.splitlines()[1:5]
+    assert heads.index("samples alone") < heads.index("value") < heads.index("95% interval")
+    known = "{:.4f} .. {:.4f}".format(*blind.diagnostics.bounds or (0, 0))
+    assert first.index(known) < first.index(f"{blind.value:.4f}†")
+    assert f"{seen.value:.4f}" in second
+    assert "†" not in second
+    assert "† extrapolated: " in done.out
+    (document,) = run("estimate", "a.parquet", *metrics, "--json", "--n-boot", 100).json
+    assert [row["blind"] for row in document["estimates"]] == [True, False]
+    assert document["estimates"][0]["bounds"] == list(blind.diagnostics.bounds or ())
+
+    both = run("compare", "a.parquet", "b.parquet", "-m", "recall@5", "--n-boot", 100)
+    assert "by extrapolation: the samples alone allow a difference of " in both.out
+    lines = both.out.splitlines()
+    assert sum("samples alone  " in line and "95% interval" in line for line in lines) == 2
+    assert sum("† " in line and " .. " in line for line in lines) == 3  # two models, one pair
+    assert "adaptive" not in both.err + both.out
+
+
+def test_population_is_said_and_asked_for(run: Run, ratings: Path) -> None:
+    """All 80 users, in full and as users m=80: one verdict; about these 80, none is needed."""
+    for design, out in (("full", "full"), ("users m=80", "users")):
+        models = ("--model", "item-knn k=5", "--model", "popularity")
+        assert run("rank", "--data", ratings, *models, "--design", design, "--out", out).code == 0
+    full, users = (
+        run("compare", f"a={d}/item-knn-k-5.parquet", f"b={d}/popularity.parquet")
+        for d in ("full", "users")
+    )
+    assert full.out == users.out
+    assert "for future users" in full.out
+    assert full.out.count("95% interval, future users") == 4  # two metrics: models and pairs
+    known = run(
+        "compare", "a=users/item-knn-k-5.parquet", "b=users/popularity.parquet",
+        "--population", "finite",
+    )  # fmt: skip
+    assert "known exactly for these 80 users" in known.out
+    assert "95% interval, these 80 users" in known.out
+    assert "p <" not in known.out + known.err
+    assert "future users" not in known.out
+    one = run("estimate", "users/popularity.parquet", "--population", "finite")
+    assert one.out.count("known exactly") == 2
+    assert "known, not estimated" in one.err
+    wrong = run("estimate", "users/popularity.parquet", "--population", "mine")
+    assert "population must be 'infinite' or 'finite', got 'mine'" in wrong.sentence
+    wrong = run("compare", "full/popularity.parquet", "a=full/item-knn-k-5.parquet",
+                "--population", "mine")  # fmt: skip
+    assert "population must be 'infinite' or 'finite'" in wrong.sentence
+
+
 def test_markdown_and_latex(run: Run, exact: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.parquet"
     table = tr.RankTable.from_parquet(exact)
@@ -150,6 +212,10 @@ def test_plan_prints_a_table_and_a_command(run: Run) -> None:
     assert done.code == 0, done
     assert "<- recommended" in done.out
     assert "truerank rank ... --design " in done.out
+    assert "wanted: an error of 0.1 of the value, for future users" in done.out
+    few = ("plan", "--n-items", 250, "--n-users", 100, "--expected", 0.2, "--rel-error", 0.1)
+    assert "--population finite" in run(*few).sentence
+    assert "for these 100 users" in run(*few, "--population", "finite").out
 
 
 def test_a_flag_may_be_a_number(run: Run, ratings: Path, tmp_path: Path) -> None:

@@ -34,6 +34,13 @@ def test_demo_shows_the_truth_and_what_cheaper_evaluations_make_of_it(tmp_path: 
         for way in ("adaptive", "some users"):
             guess = ways[way]["estimates"][model]["recall@10"]
             assert abs(guess["value"] - truth["recall@10"]["value"]) < 4 * guess["std_error"]
+    populations = {
+        e["population"] for way in ways.values() for row in way["estimates"].values()
+        for e in row.values()
+    }  # fmt: skip
+    assert populations == {found["verdict"]["population"]} == {"infinite"}
+    blind = [e["recall@10"]["blind"] for e in corrected["estimates"].values()]
+    assert any(blind)  # 100 of 2,000 items hardly see the top ten
     best = full["winner"]["recall@10"]
     assert found["verdict"]["models"][0] == best
     slug = "-".join("".join(c if c.isalnum() else " " for c in best.lower()).split())

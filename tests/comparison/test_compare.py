@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -143,8 +144,86 @@ def test_sampled_metrics_in_the_blind_spot_are_flagged() -> None:
         for name, r in (("a", ranks), ("b", np.minimum(ranks + 3, 50_000)))
     }
     verdict = tr.compare(tables, "recall@5", n_boot=100)
-    assert "rests on smoothness" in verdict.comparisons[0].trust
-    assert "Care:" in verdict.sentence
+    row = verdict.comparisons[0]
+    assert "rests on smoothness; larger samples, or some users ranked in full," in row.trust
+    assert row.extrapolated
+    assert row.bounds is not None
+    (low_a, high_a), (low_b, high_b) = (
+        verdict.estimates[name]["recall@5"].diagnostics.bounds or (0, 0) for name in (row.a, row.b)
+    )
+    assert row.bounds == (low_a - high_b, high_a - low_b)
+    assert row.bounds[0] <= row.low <= row.high <= row.bounds[1]
+    said = verdict.sentence
+    head, numbers = said.split(": ", 1)
+    assert head.endswith("by extrapolation")
+    assert numbers.startswith("the samples alone allow a difference of -")
+    assert f"; extrapolated {row.value_a:.4f} against {row.value_b:.4f}" in numbers
+    assert "would be needed" not in said  # more users would see no more of the top
+    assert "Care:" in said
+    plain = json.loads(verdict.to_json())
+    assert plain["comparisons"][0]["extrapolated"] is True
+    assert plain["comparisons"][0]["bounds"] == list(row.bounds)
+    keys = list(plain["comparisons"][0])
+    assert keys.index("bounds") < keys.index("difference")
+    assert verdict.to_frame()["extrapolated"].tolist() == [True]
+    number = f"{row.value_a:.4f}† ± "
+    for text in (verdict.to_markdown(), verdict.to_latex().replace(r"\dag{}", "†")):
+        assert number in text.replace(r"$\pm$", "±")
+        assert "† extrapolated: " in text
+    assert f"0 to {high_a:#.2g}; {number}" in verdict.to_markdown()
+
+
+def test_a_winner_by_extrapolation_is_called_that() -> None:
+    rng = np.random.default_rng(11)
+    tables = {}
+    for name, pull in (("a", 2.5), ("b", 0.0)):
+        r = np.clip(np.exp(rng.uniform(0, np.log(50_000), 3000) - pull), 1, None).astype(np.int64)
+        drawn = 1 + rng.hypergeometric(r - 1, 50_000 - r, 49)
+        tables[name] = tr.RankTable.from_arrays(rank=drawn, n_sampled=50, n_items=50_000)
+    verdict = tr.compare(tables, "recall@5", n_boot=100)
+    assert verdict.comparisons[0].significant
+    words = "a is better than b on recall@5 for future users, but only by extrapolation: "
+    assert verdict.sentence.startswith(words)
+    against = tr.compare(tables, "recall@5", n_boot=100, baseline="b").sentence
+    assert "by extrapolation, a is better than b" in against
+    # Nobody looked: not blind as far as anybody knows, and the estimates say so.
+    unseen = tr.compare(tables, "recall@5", n_boot=100, bounds=False)
+    assert "blind spot not examined" in str(unseen.estimates["a"]["recall@5"])
+    assert (unseen.comparisons[0].extrapolated, unseen.comparisons[0].bounds) == (False, None)
+
+
+def test_every_way_out_says_whose_metric_it_is(
+    pair: dict[str, tr.RankTable], tmp_path: Path
+) -> None:
+    half = {name: as_users(table, 4000) for name, table in pair.items()}
+    for population, words in (("infinite", "future users"), ("finite", "these 4,000 users")):
+        verdict = tr.compare(half, "ndcg@10", n_boot=100, population=population)
+        page = verdict.to_html(tmp_path / f"{population}.html").read_text()
+        sections = page.split("<section")
+        for text in (
+            verdict.sentence, verdict.to_markdown(), verdict.to_latex(), *sections[1:4],
+            str(verdict.estimates["ahead"]["ndcg@10"]),
+        ):  # fmt: skip
+            assert words in text
+        frame = verdict.to_frame()
+        assert frame["population"].tolist() == [population]
+        read = json.loads(verdict.to_json())
+        for plain in (read, read["comparisons"][0], read["estimates"]["ahead"]["ndcg@10"]):
+            assert plain["population"] == population
+            assert plain["n_population"] == (4000 if population == "finite" else None)
+        few = {name: table[:60] for name, table in half.items()}
+        said = tr.compare(few, "ndcg@10", n_boot=100, population=population).sentence
+        with_whom = "a sample of 60 users" if population == "infinite" else "60 of them ranked"
+        assert f"for {words} with {with_whom}: " in said
+        assert words in tr.compare(half, "ndcg@10", n_boot=100, population=population,
+                                   baseline="behind").sentence  # fmt: skip
+
+
+def test_differences_stay_where_differences_can_be() -> None:
+    """Two users, one hit by either model: a t interval with one degree of freedom is ±12.7."""
+    tables = {"a": exact(np.array([1, 400])), "b": exact(np.array([400, 399]))}
+    row = tr.compare(tables, "ndcg@10", n_boot=100).comparisons[0]
+    assert (row.low, row.high) == (-1.0, 1.0)
 
 
 def test_corrections_run_over_models_and_metrics(pair: dict[str, tr.RankTable]) -> None:
@@ -172,20 +251,120 @@ def test_sentences_name_a_winner_only_if_there_is_one(pair: dict[str, tr.RankTab
     assert "60 users" in said
 
 
-def test_users_designs_are_compared_as_a_finite_population(pair: dict[str, tr.RankTable]) -> None:
-    def as_users(table: tr.RankTable) -> tr.RankTable:
-        header = replace(
-            table.header,
-            design={"kind": "users", "m": len(table), "inner": {"kind": "full"}},
-            n_population=2 * len(table),
-        )
-        return replace(table, header=header)
+def as_users(table: tr.RankTable, n_population: int) -> tr.RankTable:
+    """The table as Users(m) of so many users would have made it."""
+    design = {"kind": "users", "m": len(table), "inner": {"kind": "full"}}
+    return replace(table, header=replace(table.header, design=design, n_population=n_population))
 
-    whole = tr.compare(pair, "ndcg@10", test="z").comparisons[0]
-    part = tr.compare(
-        {name: as_users(table) for name, table in pair.items()}, "ndcg@10"
-    ).comparisons[0]
-    assert part.std_error == pytest.approx(whole.std_error * np.sqrt(0.5), rel=1e-9)
+
+def test_half_of_the_users_there_are_halve_the_variance(pair: dict[str, tr.RankTable]) -> None:
+    half = {name: as_users(table, 2 * len(table)) for name, table in pair.items()}
+    future = tr.compare(half, "ndcg@10", test="z")
+    there_are = tr.compare(half, "ndcg@10", population="finite")
+    one, other = future.comparisons[0], there_are.comparisons[0]
+    assert other.std_error == pytest.approx(one.std_error * np.sqrt(0.5), rel=1e-9)
+    assert other.high - other.low == pytest.approx((one.high - one.low) * np.sqrt(0.5), rel=1e-9)
+    z = other.difference / other.std_error
+    assert other.p_value == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-9)
+    # One population for all of it.
+    everything = [there_are, *there_are.comparisons]
+    everything += [e for row in there_are.estimates.values() for e in row.values()]
+    assert {(x.population, x.n_population) for x in everything} == {("finite", 4000)}
+    everything = [future, *future.comparisons]
+    everything += [e for row in future.estimates.values() for e in row.values()]
+    assert {(x.population, x.n_population) for x in everything} == {("infinite", None)}
+
+
+def test_the_same_exact_ranks_give_the_same_verdict_by_any_design(
+    pair: dict[str, tr.RankTable],
+) -> None:
+    metrics = ["recall@10", "ndcg@10"]
+    full = {
+        name: replace(t, header=replace(t.header, design={"kind": "full"}, n_population=len(t)))
+        for name, t in pair.items()
+    }
+    users = {name: as_users(table, len(table)) for name, table in pair.items()}
+    for population in ("infinite", "finite"):
+        one, other = (
+            tr.compare(tables, metrics, n_boot=200, population=population)
+            for tables in (full, users)
+        )
+        assert one.to_json() == other.to_json()
+    for table, other_table in zip(full.values(), users.values(), strict=True):
+        one, other = (tr.estimate(t, metrics, n_boot=200) for t in (table, other_table))
+        assert [str(e) for e in one] == [str(e) for e in other]
+        for a, b in zip(one, other, strict=True):
+            assert a.to_dict() == b.to_dict()
+            np.testing.assert_array_equal(a.replicates, b.replicates)
+
+
+def test_what_is_known_is_not_tested(pair: dict[str, tr.RankTable]) -> None:
+    tables = {name: as_users(table[:60], 60) for name, table in pair.items()}
+    few = {name: as_users(table[:5], 5) for name, table in pair.items()}
+    assert tr.compare(few, "recall@10", population="finite").comparisons[0].trust == ""
+    tables["same"] = tables["behind"]
+    verdict = tr.compare(tables, "recall@10", population="finite", n_boot=100)
+    row, equal = (verdict.pair("recall@10", *p) for p in (("ahead", "behind"), ("same", "behind")))
+    a, b = (tables[name].per_row("recall@10").mean() for name in ("ahead", "behind"))
+    assert row.test == equal.test == "known"
+    assert row.difference == row.low == row.high == pytest.approx(a - b, abs=1e-15)
+    assert (row.std_error, row.p_value, row.p_adjusted, row.significant) == (0, 0, 0, True)
+    assert (equal.difference, equal.std_error, equal.p_value, equal.significant) == (0, 0, 1, False)
+    said = verdict.sentence
+    assert said.startswith("ahead is better than all 2 others on recall@10 for these 60 users: ")
+    assert said.endswith("known exactly for these 60 users.")
+    everywhere = said + verdict.to_markdown() + verdict.to_latex()
+    assert "p <" not in everywhere
+    assert "±" not in everywhere
+    assert "future users" not in everywhere
+    assert verdict.best["recall@10"] == {"ahead": 1.0, "behind": 0.0, "same": 0.0}
+    # About future users the same ranks show nothing.
+    assert "cannot be told apart" in tr.compare(tables, "recall@10", n_boot=100).sentence
+
+
+def test_models_that_are_equal_on_all_users_are_said_to_be(pair: dict[str, tr.RankTable]) -> None:
+    one = as_users(pair["ahead"], 2000)
+    verdict = tr.compare({"a": one, "b": one}, "ndcg@10", population="finite", n_boot=100)
+    assert verdict.sentence.startswith("a and b are equal on ndcg@10 for these 2,000 users: ")
+
+
+def test_a_finite_population_needs_one_population_and_a_test_for_it(
+    pair: dict[str, tr.RankTable],
+) -> None:
+    half = {name: as_users(table, 4000) for name, table in pair.items()}
+    with pytest.raises(InvalidArgumentError, match="z, bootstrap or auto for population='finite'"):
+        tr.compare(half, "recall@10", test="mcnemar", population="finite", n_boot=100)
+    with pytest.raises(InvalidDataError, match=r"ahead: 4000, behind: 5000.*not one population"):
+        tr.compare(
+            {"ahead": half["ahead"], "behind": as_users(pair["behind"], 5000)}, "recall@10",
+            population="finite",
+        )  # fmt: skip
+    with pytest.raises(InvalidArgumentError, match="does not say n_population"):
+        tr.compare(pair, "recall@10", population="finite")
+    with pytest.warns(DeprecationWarning, match="now means 'infinite'"):
+        old = tr.compare(half, "recall@10", population="auto", n_boot=100)  # type: ignore[arg-type]
+    assert old.to_dict() == tr.compare(half, "recall@10", n_boot=100).to_dict()
+
+
+def test_finite_tests_have_their_size(pair: dict[str, tr.RankTable]) -> None:
+    """Half of 600 users, two models equal on all 600: told apart in 5 % of the draws."""
+    rng = np.random.default_rng(10)
+    first = log_ranks(rng, 600)
+    # Equal on all users: the second model has the same ranks, dealt to the users in another order.
+    second = np.where(rng.random(600) < 0.5, first, 0)
+    second[second == 0] = rng.permutation(first[second == 0])
+    runs, alarms, covered = 200, 0, 0
+    for run in range(runs):
+        chosen = np.sort(rng.choice(600, 300, replace=False))
+        tables = {n: as_users(exact(r[chosen]), 600) for n, r in (("a", first), ("b", second))}
+        verdict = tr.compare(tables, "ndcg@40", population="finite", n_boot=100, seed=run)
+        row = verdict.comparisons[0]
+        alarms += row.p_value < 0.05
+        covered += row.low <= 0 <= row.high
+    # 1e-3 on either side; a standard error from 100 resamples adds a point of false alarms.
+    low, high = stats.binom.ppf([1e-3, 1 - 1e-3], runs, [0.05, 0.065])
+    assert low <= alarms <= high
+    assert covered >= stats.binom.ppf(1e-3, runs, 0.93)
 
 
 def test_same_seed_same_bits(pair: dict[str, tr.RankTable]) -> None:
@@ -260,7 +439,9 @@ def test_sampled_ranks_of_some_users_shrink_less_than_exact_ones() -> None:
             name: replace(table, header=replace(table.header, **header, n_population=700))
             for name, table in tables.items()
         }
-        part = tr.compare(some, "recall@40", method="mle", n_boot=150, bounds=False)
+        part = tr.compare(
+            some, "recall@40", method="mle", n_boot=150, bounds=False, population="finite"
+        )
         return part.comparisons[0].std_error, plain.comparisons[0].std_error
 
     few_users, many_users = errors({name: exact(r) for name, r in ranks.items()})

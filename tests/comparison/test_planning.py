@@ -37,7 +37,7 @@ def test_the_example_of_the_design() -> None:
     )  # fmt: skip
     assert found.target == pytest.approx(0.002)
     assert found.recommended.design == tr.Users(25_000)  # 9 / m = 0.02 ** 2, rounded up
-    assert found.recommended.error == pytest.approx(0.1 * np.sqrt(9 / 25_000 * 0.975))
+    assert found.recommended.error == pytest.approx(0.1 * np.sqrt(9 / 25_000))
     assert found.command == 'truerank rank ... --design "users m=25000 full"'
     text = str(found)
     assert "<- recommended" in text
@@ -67,11 +67,39 @@ def test_options_are_ordered_marked_and_cheapest_is_recommended() -> None:
 def test_everything_is_ranked_where_that_is_quick() -> None:
     found = some_plan(pairs_per_second=1e9)
     assert found.recommended.design == tr.Full()
-    assert "every rank is exact" in found.sentence
+    assert found.recommended.error == pytest.approx(0.1 * np.sqrt(9 / N_USERS))
+    assert "% of the value) for future users" in found.sentence
+
+
+def test_a_plan_says_whose_metric_it_is_for() -> None:
+    """Ranking some of the users: (1 - m / M) of the variance about these users, all for others."""
+    future, there_are = (
+        some_plan(population=p, pairs_per_second=1e5) for p in ("infinite", "finite")
+    )
+    assert future.wish == "an error of 0.1 of the value, for future users"
+    assert there_are.wish == "an error of 0.1 of the value, for the users there are"
+    for found, population in ((future, "infinite"), (there_are, "finite")):
+        assert found.population == found.to_dict()["population"] == population
+        some = next(option for option in found.options if isinstance(option.design, tr.Users))
+        left = 1 - some.n_users / N_USERS if population == "finite" else 1
+        assert some.error == pytest.approx(0.1 * np.sqrt(9 / some.n_users * left))
+    assert "for future users" in future.sentence
+    assert "for these 3,000 users" in there_are.sentence
+    exact = some_plan(population="finite", pairs_per_second=1e9).sentence
+    assert "no error for these 3,000 users, since every rank is exact" in exact
+
+
+def test_what_the_users_there_are_cannot_give_is_refused() -> None:
+    for error in ({"rel_error": 0.01}, {"rel_error": None, "abs_error": 0.001}):
+        with pytest.raises(InvalidArgumentError, match=r"3,000 users leave.*population='finite'"):
+            some_plan(**error)
+        assert some_plan(**error, population="finite").recommended.meets
+    with pytest.raises(InvalidArgumentError, match="a test is about future users"):
+        some_plan(rel_error=None, detect=0.02, population="finite")
 
 
 def test_a_small_catalogue_is_ranked_in_full() -> None:
-    found = plan(60, 40, "recall@10", expected=0.3, rel_error=0.1, pairs_per_second=100)
+    found = plan(60, 40, "recall@10", expected=0.3, rel_error=0.3, pairs_per_second=100)
     assert [option.words for option in found.options] == ["full"]
     assert "Ranking everything" not in found.sentence
     larger = plan(

@@ -53,7 +53,9 @@ def test_intervals_cover_the_population_and_not_more(inner: tr.Full | tr.Sampled
     off, errors, said = [], [], []
     for run in range(runs):
         table = some_users(population, m, rng, inner, seed=run)
-        e = tr.estimate(table, "recall@10", n_boot=200, bounds=False, seed=run)[0]
+        e = tr.estimate(
+            table, "recall@10", n_boot=200, bounds=False, seed=run, population="finite"
+        )[0]
         low, high = e.interval(0.95)
         off.append(not low <= truth <= high)
         errors.append(e.value - truth)
@@ -70,24 +72,31 @@ def test_exact_ranks_shrink_by_what_was_not_seen() -> None:
     population, rng = everybody(800, 5), np.random.default_rng(6)
     for m in (200, 600, 800):
         table = some_users(population, m, rng, tr.Full())
-        about_all = tr.estimate(table, ["recall@10", "ndcg@10"])
-        to_come = tr.estimate(table, ["recall@10", "ndcg@10"], population="infinite")
-        for a, b in zip(about_all, to_come, strict=True):
+        about_all = tr.estimate(table, ["recall@10", "ndcg@10"], population="finite")
+        future = tr.estimate(table, ["recall@10", "ndcg@10"])
+        for a, b in zip(about_all, future, strict=True):
             assert a.value == b.value
             assert a.std_error == pytest.approx(np.sqrt(1 - m / 800) * b.std_error, abs=1e-15)
             wide, narrow = b.interval(), a.interval()
             for end, wider in zip(narrow, wide, strict=True):
                 moved = np.sqrt(1 - m / 800) * (wider - b.value)
                 assert end - a.value == pytest.approx(moved, abs=1e-12)
-            assert f"{m:,} of 800 users" in str(a.diagnostics)
+            assert (b.population, b.n_population) == ("infinite", None)
+            assert (a.population, a.n_population) == ("finite", 800)
+            assert ("known, not estimated" if m == 800 else f"{m} of 800") in str(a.diagnostics)
 
 
 def test_all_users_ranked_in_full_leave_no_error() -> None:
     population = everybody(300, 7)
     table = some_users(population, 300, np.random.default_rng(8), tr.Full())
-    e = tr.estimate(table, "ndcg@10")[0]
-    assert e.std_error == 0
-    assert e.interval() == (e.value, e.value)
+    for n_boot in (0, 200):  # nothing to resample: it is known
+        e = tr.estimate(table, "ndcg@10", n_boot=n_boot, population="finite")[0]
+        assert e.known
+        assert e.std_error == 0
+        assert e.interval() == (e.value, e.value)
+        assert (
+            str(e) == f"ndcg@10 {e.value:.4f} known exactly for these 300 users (every rank exact)"
+        )
 
 
 def test_all_users_with_samples_leave_the_error_of_the_samples() -> None:
@@ -98,10 +107,13 @@ def test_all_users_with_samples_leave_the_error_of_the_samples() -> None:
     errors, said = [], []
     for run in range(runs):
         table = some_users(population, 3_000, rng, tr.Adaptive(budget=80), seed=run)
-        e = tr.estimate(table, "recall@10", n_boot=200, bounds=False, seed=run)[0]
+        e = tr.estimate(
+            table, "recall@10", n_boot=200, bounds=False, seed=run, population="finite"
+        )[0]
+        assert not e.known
         errors.append(e.value - truth)
         said.append(e.std_error)
-    full = tr.estimate(table, "recall@10", n_boot=200, bounds=False, population="infinite")[0]
+    full = tr.estimate(table, "recall@10", n_boot=200, bounds=False)[0]
     spread = np.sqrt(np.mean(np.square(errors)))
     assert np.mean(said) == pytest.approx(spread, rel=4 / np.sqrt(2 * runs))
     assert np.mean(said) < 0.9 * full.std_error
@@ -110,10 +122,10 @@ def test_all_users_with_samples_leave_the_error_of_the_samples() -> None:
 def test_who_is_sampled_from_whom() -> None:
     population, rng = everybody(400, 11), np.random.default_rng(12)
     table = some_users(population, 100, rng, tr.Full())
-    assert sampled_fraction(table) == 0.25
-    assert sampled_fraction(table, "infinite") == 0
+    assert sampled_fraction(table, "finite") == 0.25
+    assert sampled_fraction(table) == sampled_fraction(table, "infinite") == 0
     full = replace(population, header=replace(population.header, n_population=400))
-    assert sampled_fraction(full) == 0  # all users: a sample of users to come
+    assert sampled_fraction(full) == 0  # all users: a sample of future users
     assert sampled_fraction(full, "finite") == 1
     assert tr.estimate(full, "recall@10", n_boot=20, population="finite")[0].std_error == 0
     assert tr.estimate(full, "recall@10", n_boot=20)[0].std_error > 0
@@ -147,7 +159,7 @@ def test_metrics_of_joint_ranks_shrink_as_well() -> None:
     table = some_users(population, 150, np.random.default_rng(16), tr.Full())
     finite, infinite = (
         tr.estimate(table, "ap@20", n_boot=50, population=p)[0].std_error
-        for p in ("auto", "infinite")
+        for p in ("finite", "infinite")
     )
     assert finite == pytest.approx(0.5 * infinite)
 
@@ -157,7 +169,7 @@ def test_naive_ranks_are_left_alone() -> None:
     table = some_users(population, 300, rng, tr.Sampled(n=50))
     finite, infinite = (
         tr.estimate(table, "recall@10", "naive", n_boot=50, population=p)[0].std_error
-        for p in ("auto", "infinite")
+        for p in ("finite", "infinite")
     )
     assert finite == infinite
 
@@ -222,9 +234,50 @@ def test_the_ratio_of_a_difference_at_its_limits() -> None:
         difference_ratio((exact, fewer), metric, drawn)
 
 
+def test_the_error_for_future_users_falls_with_every_user_ranked() -> None:
+    """Up to the noise of 400 resamples, a relative standard error of 1 / sqrt(800)."""
+    population, rng = everybody(2_946, 26), np.random.default_rng(27)
+    sizes = (375, 750, 1_500, 2_946)
+    errors = [
+        tr.estimate(some_users(population, m, rng, tr.Full()), "recall@10", n_boot=400)[0].std_error
+        for m in sizes
+    ]
+    p = population.per_row("recall@10").mean()
+    theory = [np.sqrt(p * (1 - p) / m) for m in sizes]
+    assert errors == pytest.approx(theory, rel=4 / np.sqrt(800) + 0.05)
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_intervals_of_a_users_design_cover_future_users() -> None:
+    """All M of the users there are, M drawn anew from a law: 95 % hold the law's metric.
+
+    About these users alone the interval would have no width, and would never cover.
+    """
+    law = everybody(200_000, 28)
+    truth = law.per_row("recall@10").mean()
+    rng, runs, covered = np.random.default_rng(29), 200, 0
+    for run in range(runs):
+        users = law[rng.integers(0, len(law), 500)]
+        there_are = tr.RankTable.from_arrays(users.rank, N_ITEMS, N_ITEMS)
+        table = some_users(there_are, 500, rng, tr.Full())
+        low, high = tr.estimate(table, "recall@10", n_boot=200, seed=run)[0].interval(0.95)
+        covered += low <= truth <= high
+    least, most = stats.binom.ppf([1e-3, 1 - 1e-3], runs, [0.942, 0.95])
+    assert least <= covered <= most
+
+
+def test_auto_warns_and_means_future_users() -> None:
+    population = everybody(300, 30)
+    table = some_users(population, 100, np.random.default_rng(31), tr.Full())
+    with pytest.warns(DeprecationWarning, match="population='auto' now means 'infinite'"):
+        old = tr.estimate(table, "recall@10", n_boot=50, population="auto")[0]  # type: ignore[arg-type]
+    new = tr.estimate(table, "recall@10", n_boot=50)[0]
+    assert old == new
+
+
 def test_mistakes_have_a_sentence() -> None:
     foreign = tr.RankTable.from_arrays([1, 2, 3], 10, 10)
-    with pytest.raises(InvalidArgumentError, match="'auto', 'finite' or 'infinite'"):
+    with pytest.raises(InvalidArgumentError, match="'infinite' or 'finite', got 'small'"):
         tr.estimate(foreign, "recall@1", population="small")
     with pytest.raises(InvalidArgumentError, match="give it a header with n_population"):
         tr.estimate(foreign, "recall@1", population="finite")

@@ -105,10 +105,10 @@ def test_sampled_ranks_are_corrected_and_their_price_is_stated() -> None:
     assert "pairs were scored" not in full.sentence
 
 
-def test_some_users_have_the_error_of_a_finite_population() -> None:
+def test_some_users_have_the_error_for_future_users() -> None:
     found = search(MODEL, {"x": [3.0]}, DATA, metric="recall@5", design=tr.Users(300))
     p = found.best.value
-    expected = np.sqrt(p * (1 - p) / 299 * (1 - 300 / 1200))
+    expected = np.sqrt(p * (1 - p) / 299)
     assert found.best.std_error == pytest.approx(expected)
     assert found.best.n_users == 300
 
@@ -127,7 +127,8 @@ def test_some_users_say_what_all_of_them_would_have_left(inner: Any) -> None:
         assert "so sampling made it 100% larger." in some.sentence
     else:
         assert price.std_error > 2.2 * price.exact_error
-    assert price.std_error > some.best.std_error  # that is about the 1,200 users only
+    assert price.std_error == pytest.approx(some.best.std_error)  # both are for future users
+    assert "for future users" in some.sentence
     assert "exact ranks of all 1,200 validation users would have left" in some.sentence
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from truerank.errors import InvalidArgumentError
+from truerank.report.html import render_html
 from truerank.report.latex import latex_table, latex_text
 from truerank.report.markdown import escaped, markdown_table
-from truerank.report.page import Cell, Table
+from truerank.report.page import Cell, Page, Section, Table
 from truerank.report.text import display_width, text_table
 
 TABLE = Table(
@@ -33,6 +34,24 @@ def test_text_by_hand() -> None:
         "",
         "[a] 100% a guess",
     ]
+
+
+def test_notes_stand_below_and_explain_marks_inside_cells() -> None:
+    cells = [[Cell("a"), Cell("0 to 0.1; 0.02†", note="few users")]]
+    table = Table(["model", "x_1"], cells, "", notes=("† a guess_",))
+    assert text_table(table).splitlines()[-3:] == ["", "† a guess_", "[a] few users"]
+    assert markdown_table(table).splitlines()[-3:] == [
+        "", "† a guess\\_  ", "<sup>a</sup> few users  ",
+    ]  # fmt: skip
+    assert latex_table(table, caption="c", label="l").splitlines()[-4:] == [
+        r"  \par\smallskip\raggedright\footnotesize",
+        r"  \dag{} a guess\_\par",
+        r"  \textsuperscript{a} few users\par",
+        r"\end{table}",
+    ]
+    page = Page("t", "v", "l", [Section("s", "s", (), [table])])
+    notes = render_html(page).split('<ol class="notes">')[1].split("</ol>")[0]
+    assert notes.index("<li>† a guess_</li>") < notes.index("few users")
 
 
 def test_a_terminal_is_not_given_commands() -> None:

@@ -11,11 +11,19 @@ from truerank.cli import options
 from truerank.cli.config import Config
 from truerank.cli.inputs import found
 from truerank.cli.mistakes import check_level, in_our_words
-from truerank.cli.output import new_file, print_json, print_table, print_text, ready, remark
+from truerank.cli.output import (
+    marked,
+    new_file,
+    print_json,
+    print_table,
+    print_text,
+    ready,
+    remark,
+)
 from truerank.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from truerank.comparison.verdict import Verdict
+    from truerank.comparison.verdict import Comparison, Verdict
 
 EXAMPLES = (
     "truerank compare ranks/ease.parquet ranks/item-knn.parquet ranks/popularity.parquet",
@@ -69,6 +77,7 @@ def compare(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print a Markdown table instead.")
     ] = False,
+    population: options.Population = "infinite",
     n_boot: Annotated[
         int, typer.Option(min=100, metavar="WHOLE", help="Resamples of the users.")
     ] = 1000,
@@ -110,6 +119,7 @@ def compare(
     verdict = compare_tables(
         read, metrics, method=method, test=test, correction=correction, level=level,
         align=align, baseline=baseline, n_boot=n_boot, seed=seed,  # type: ignore[arg-type]
+        population=population,  # type: ignore[arg-type]
     )  # fmt: skip
     if html is not None:
         verdict.to_html(ready(html), force=force)
@@ -155,11 +165,19 @@ def name_tables(given: list[str]) -> dict[str, Path]:
 
 def _print_models(verdict: Verdict) -> None:
     """One table per metric: values, chances, and who cannot be told from whom."""
+    from truerank.comparison.tables import chance_text
+    from truerank.estimators.summary_text import MARK_NOTE
+
+    blind = False
     for metric in verdict.metrics:
         order = sorted(verdict.models, key=lambda m: -verdict.estimates[m][metric].value)
         groups = verdict.groups.get(metric, ())
-        heads = [metric, "value", "± se", f"{verdict.level:.0%} interval", "best", "group"]
-        rows = []
+        blind_here = any(verdict.estimates[m][metric].diagnostics.blind for m in order)
+        blind = blind or blind_here
+        known = ["samples alone"] * blind_here  # what is known comes first
+        interval = f"{verdict.level:.0%} interval, {verdict.about}"
+        heads = [metric, *known, "value", "± se", interval, "best", "group"]
+        rows: list[tuple[str, ...]] = []
         for model in order:
             one = verdict.estimates[model][metric]
             low, high = one.interval(verdict.level)
@@ -167,16 +185,19 @@ def _print_models(verdict: Verdict) -> None:
             rows.append(
                 (
                     model,
-                    f"{one.value:.4f}",
+                    *([_ends(one.diagnostics.bounds or (one.value, one.value))] * blind_here),
+                    marked(f"{one.value:.4f}", guess=one.diagnostics.blind, among=blind_here),
                     f"{one.std_error:.4f}",
-                    f"{low:.4f} .. {high:.4f}",
-                    _chance(verdict.best[metric][model], verdict.n_boot),
+                    "known exactly" if one.known else f"{low:.4f} .. {high:.4f}",
+                    chance_text(verdict, verdict.best[metric][model]),
                     "".join(letters),
                 )
             )
         print_text("")
         shown = len(heads) if groups else len(heads) - 1
         print_table(heads[:shown], [row[:shown] for row in rows])
+    if blind:
+        print_text(MARK_NOTE)
     print_text("")
     share = "; models that share a letter cannot be told apart" if verdict.groups else ""
     remark(f"best: in which part of the resamples of users the model came first{share}")
@@ -184,24 +205,31 @@ def _print_models(verdict: Verdict) -> None:
 
 def _print_pairs(verdict: Verdict) -> None:
     for metric in verdict.metrics:
+        shown = [row for row in verdict.comparisons if row.metric == metric]
+        guessed = any(row.extrapolated for row in shown)
+        interval = f"{verdict.level:.0%} interval, {verdict.about}"
         print_table(
-            (metric, "difference", "± se", f"{verdict.level:.0%} interval", "p", "differ?"),
+            (
+                metric, *["samples alone"] * guessed, "difference", "± se", interval, "p",
+                "differ?",
+            ),
             [
                 (
                     f"{row.a} - {row.b}",
-                    f"{row.difference:+.4f}",
+                    *([_ends(row.bounds, signed=True) if row.bounds else ""] * guessed),
+                    marked(f"{row.difference:+.4f}", guess=row.extrapolated, among=guessed),
                     f"{row.std_error:.4f}",
-                    f"{row.low:+.4f} .. {row.high:+.4f}",
-                    _p(row.p_adjusted),
-                    ("yes" if row.significant else "not shown") + ("*" if row.trust else ""),
+                    "known exactly" if row.known else f"{row.low:+.4f} .. {row.high:+.4f}",
+                    "" if row.known else _p(row.p_adjusted),
+                    _differ(row) + ("*" if row.trust else ""),
                 )
-                for row in verdict.comparisons
-                if row.metric == metric
+                for row in shown
             ],
-        )
+        )  # fmt: skip
         print_text("")
-    tests = ", ".join(dict.fromkeys(row.test for row in verdict.comparisons))
-    remark(f"p: {tests} test over {verdict.n_users:,} users, corrected by {verdict.correction}")
+    tests = ", ".join(dict.fromkeys(row.test for row in verdict.comparisons if not row.known))
+    if tests:
+        remark(f"p: {tests} test over {verdict.n_users:,} users, corrected by {verdict.correction}")
     doubted = [row for row in verdict.comparisons if row.trust]
     about: dict[str, dict[str, None]] = {}
     for row in doubted:
@@ -214,10 +242,13 @@ def _print_pairs(verdict: Verdict) -> None:
         remark(f"* {in_our_words(doubt)}" + ("" if named else f" ({', '.join(where)})"))
 
 
-def _chance(p: float, n_boot: int) -> str:
-    """Never quite 0 or 1: resamples are finite."""
-    edge = 1 / n_boot
-    return f"> {1 - edge:.1%}" if p > 1 - edge else f"< {edge:.1%}" if p < edge else f"{p:.1%}"
+def _differ(row: Comparison) -> str:
+    return "yes" if row.significant else "no" if row.known else "not shown"
+
+
+def _ends(bounds: tuple[float, float], *, signed: bool = False) -> str:
+    low, high = (f"{end:+.4f}" if signed else f"{end:.4f}" for end in bounds)
+    return f"{low} .. {high}"
 
 
 def _p(value: float) -> str:

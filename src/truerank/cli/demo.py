@@ -21,6 +21,7 @@ def demo(
 
     Example:  truerank demo --out demo-output
     """
+    from truerank.estimators.summary_text import MARK_NOTE
     from truerank.execution import Progress
     from truerank.experiments.demo import (
         METRICS,
@@ -43,8 +44,11 @@ def demo(
     for metric in METRICS:
         heads, rows = found.table(metric)
         print_table(heads, rows)
-    remark("full: every item ranked for every user, the truth. naive: the sampled ranks taken")
-    remark("as they are. The others are estimates of the truth, ± their standard errors.")
+    if found.extrapolated:
+        remark(MARK_NOTE)
+    remark("full: every item ranked for every user, the truth. naive: the sampled ranks taken as")
+    remark("they are. The others are estimates of the truth, ± standard errors for future users,")
+    remark("of whom these are a sample.")
     remark("wrong pairs: of 10 pairs of models, how many come out in the wrong order.")
     remark("")
     remark(f"By the adaptive ranks: {found.verdict.sentence}")

@@ -10,7 +10,7 @@ import typer
 from truerank.cli import options
 from truerank.cli.config import Config
 from truerank.cli.mistakes import check_level, in_our_words
-from truerank.cli.output import print_json, print_table, print_text, remark
+from truerank.cli.output import marked, print_json, print_table, print_text, remark
 
 if TYPE_CHECKING:
     from truerank.estimators import Estimate
@@ -45,6 +45,7 @@ def estimate(
             min=0, metavar="WHOLE", help="Resamples of the users. Default: the method's own."
         ),
     ] = None,
+    population: options.Population = "infinite",
     seed: options.Seed = 0,
     n_items: options.NItems = None,
     n_sampled: options.NSampled = None,
@@ -64,6 +65,7 @@ def estimate(
     for path in ranks:
         found(path)  # before anything is loaded that takes time
     from truerank import estimate as estimates_of
+    from truerank.estimators.population import checked_population
     from truerank.execution import Progress
     from truerank.metrics import as_metric
 
@@ -72,13 +74,15 @@ def estimate(
         n_items=n_items, n_sampled=n_sampled, rank_column=rank_column, user_column=user_column,
         item_column=item_column, replacement=replacement, zero_based=zero_based, header=header,
     )  # fmt: skip
+    users = checked_population(population)
     tables = {path: said.read(path) for path in ranks}
     results: dict[Path, list[Estimate]] = {}
     with Progress("estimating", total=len(tables)) as bar:
         for path, table in tables.items():
             results[path] = estimates_of(
-                table, metrics, method, n_boot=n_boot, seed=seed, bounds=bounds, level=level
-            )
+                table, metrics, method, n_boot=n_boot, seed=seed, bounds=bounds, level=level,
+                population=users,
+            )  # fmt: skip
             bar.advance()
     if as_json:
         print_json([_as_dict(path, tables[path], results[path], level) for path in results])
@@ -119,24 +123,32 @@ def _described(table: RankTable) -> str:
 
 
 def _print(results: list[Estimate], level: float) -> None:
+    from truerank.estimators.summary_text import MARK_NOTE, whose
+
     bounded = any(result.diagnostics.bounds for result in results)
-    heads = ["metric", "method", "value", "± se", f"{level:.0%} interval"]
+    blind = any(result.diagnostics.blind for result in results)
+    about = whose(results[0].population, results[0].n_population)
+    known = ["samples alone"] * bounded  # before the value: what is known comes first
+    heads = ["metric", "method", *known, "value", "± se", f"{level:.0%} interval, {about}"]
     rows = []
     for result in results:
         low, high = result.interval(level)
         resampled = result.std_error == result.std_error
+        interval = f"{low:.4f} .. {high:.4f}" if resampled else ""
         limits = result.diagnostics.bounds
         rows.append(
             [
                 result.metric,
                 result.method,
-                f"{result.value:.4f}",
-                f"{result.std_error:.4f}" if resampled else "",
-                f"{low:.4f} .. {high:.4f}" if resampled else "",
                 *([f"{limits[0]:.4f} .. {limits[1]:.4f}" if limits else ""] * bounded),
+                marked(f"{result.value:.4f}", guess=result.diagnostics.blind, among=blind),
+                f"{result.std_error:.4f}" if resampled else "",
+                "known exactly" if result.known else interval,
             ]
         )
-    print_table(heads + ["samples alone"] * bounded, rows, left=2)
+    print_table(heads, rows, left=2)
+    if blind:
+        print_text(MARK_NOTE)
     notes: dict[str, list[str]] = {}
     for result in results:
         for note in result.diagnostics.notes:

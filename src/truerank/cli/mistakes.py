@@ -24,6 +24,9 @@ _HERE = {
     "Full()": "full",
     "Adaptive()": "adaptive",
     "pass zero_based=True": "pass --zero-based",
+    "(bounds=False)": "(--no-bounds)",
+    "population='infinite'": "--population infinite",
+    "population='finite'": "--population finite",
     "(correlation=)": "(--correlation)",
     "name the column of ranks with rank=": "name the column of ranks with --rank-column",
 }  # fmt: skip

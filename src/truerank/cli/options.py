@@ -124,6 +124,14 @@ Method = Annotated[
     ),
 ]
 Level = Annotated[float, typer.Option(metavar="PART", help="Confidence of the intervals.")]
+Population = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Whose metric: 'infinite', future users, of whom these are a sample; or 'finite', the "
+        "users there are.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, metavar="WHOLE", help="Seed of the random draws.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

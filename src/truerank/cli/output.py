@@ -76,6 +76,13 @@ def _plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int)
     return "\n".join(lines)
 
 
+def marked(number: str, *, guess: bool, among: bool) -> str:
+    """A number with the mark of an extrapolation, or with room for it among marked ones."""
+    from truerank.estimators.summary_text import MARK
+
+    return number + (MARK if guess else " " if among else "")
+
+
 def remark(sentence: str) -> None:
     """A remark on standard error: visible, but not part of the result."""
     sys.stderr.write(sentence + "\n")

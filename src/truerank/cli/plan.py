@@ -67,6 +67,7 @@ def plan(
         float, typer.Option(metavar="PART", help="For --detect: the chance to see it.")
     ] = 0.8,
     level: options.Level = 0.95,
+    population: options.Population = "infinite",
     pairs_per_second: Annotated[
         float | None,
         typer.Option(metavar="NUMBER", help="How fast the model scores, if it was measured."),
@@ -109,6 +110,7 @@ def plan(
         n_items or 0, n_users or 0, wanted, expected=expected, pilot=table,
         rel_error=rel_error, abs_error=abs_error, detect=detect, correlation=correlation,
         power=power, level=level, pairs_per_second=pairs_per_second, seed=seed,
+        population=population,  # type: ignore[arg-type]
     )  # fmt: skip
     if as_json:
         print_json(made.to_dict())

@@ -13,9 +13,9 @@ from truerank.comparison.differences import difference
 from truerank.comparison.standings import chance_of_being_best, indistinguishable_groups
 from truerank.comparison.trust import doubts
 from truerank.comparison.verdict import Comparison, Verdict
-from truerank.errors import InvalidArgumentError
+from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.estimators import Estimate, estimate
-from truerank.estimators.finite import Population
+from truerank.estimators.population import Population, checked_population
 from truerank.execution import Progress
 from truerank.metrics import Metric, MetricLike, as_metric
 from truerank.ranking import RankTable
@@ -40,6 +40,7 @@ def compare(
     n_boot: int = 1000,
     seed: int = 0,
     bounds: bool = True,
+    population: Population = "infinite",
     progress: bool | None = None,
 ) -> Verdict:
     """Which of several models is better, on the same users, and how sure that is.
@@ -58,6 +59,9 @@ def compare(
         n_boot: Resamples of the users, common to all models.
         seed: Of the resamples.
         bounds: Look for what the samples cannot tell (the trust column); slower.
+        population: Whose metric all of it is about: ``infinite``, future users, of whom these are a
+            sample; or ``finite``, the users there are (``n_population`` of every table), whose
+            difference is known where all of them were ranked in full.
         progress: Show a bar; only on a terminal if not given.
 
     Memory: about 100 bytes per row and table, and models x metrics x ``n_boot`` floats.
@@ -73,15 +77,17 @@ def compare(
     """
     wanted = _metrics(metrics)
     _check(tables, baseline, level, n_boot)
+    population = checked_population(population)
     rows = _aligned(tables, align)
-    estimates, unbounded = {}, {}
+    n_population = _common_population(rows) if population == "finite" else None
+    estimates, resampled = {}, {}
     with Progress("estimating", total=len(rows), enabled=progress) as bar:
         for name, table in rows.items():
-            found = _estimates(table, wanted, method, n_boot, seed, bounds, level)
-            estimates[name] = unbounded[name] = found
-            if table.header.design.get("kind") == "users":
-                unbounded[name] = _estimates(
-                    table, wanted, method, n_boot, seed, False, level, population="infinite"
+            found = _estimates(table, wanted, method, n_boot, seed, bounds, level, population)
+            estimates[name] = resampled[name] = found
+            if population == "finite":  # a difference is shrunk as one, from full resamples
+                resampled[name] = _estimates(
+                    table, wanted, method, n_boot, seed, False, level, "infinite"
                 )
             bar.advance()
     models = sorted(rows, key=lambda name: -estimates[name][str(wanted[0])].value)
@@ -91,8 +97,9 @@ def compare(
         else [(name, baseline) for name in models if name != baseline]
     )
     comparisons = _comparisons(
-        rows, (estimates, unbounded), wanted, pairs,
+        rows, (estimates, resampled), wanted, pairs,
         method=method, test=test, correction=correction, level=level, n_boot=n_boot, seed=seed,
+        population=population, n_population=n_population,
     )  # fmt: skip
     replicates = {
         str(m): np.array([estimates[name][str(m)].replicates for name in models]) for m in wanted
@@ -111,6 +118,8 @@ def compare(
         correction=correction,
         method=method,
         baseline=baseline,
+        population=population,
+        n_population=n_population,
         n_users=next(iter(rows.values())).n_users,
         n_boot=n_boot,
         seed=seed,
@@ -120,6 +129,18 @@ def compare(
 
 def _aligned(tables: Mapping[str, RankTable], how: Alignment) -> dict[str, RankTable]:
     return align(tables, how)  # the argument of compare() has the function's name
+
+
+def _common_population(tables: Mapping[str, RankTable]) -> int | None:
+    """How many users there are, the same for every table."""
+    sizes = {name: table.header.n_population for name, table in tables.items()}
+    if len(set(sizes.values())) > 1:
+        said = ", ".join(f"{name}: {size}" for name, size in sizes.items())
+        raise InvalidDataError(
+            f"the tables disagree on how many users there are ({said}), so these users are not one "
+            "population; rank all models on one split, or pass population='infinite'"
+        )
+    return next(iter(sizes.values()))
 
 
 def _metrics(metrics: MetricLike | Sequence[MetricLike]) -> list[Metric]:
@@ -160,8 +181,7 @@ def _estimates(
     seed: int,
     bounds: bool,
     level: float,
-    *,
-    population: Population = "auto",
+    population: Population,
 ) -> dict[str, Estimate]:
     # Exact ranks need no method: what is known is not estimated.
     chosen = "auto" if bool(table.is_exact.all()) else method
@@ -184,6 +204,8 @@ def _comparisons(
     level: float,
     n_boot: int,
     seed: int,
+    population: Population,
+    n_population: int | None,
 ) -> tuple[Comparison, ...]:
     found = []
     for metric in metrics:
@@ -194,6 +216,7 @@ def _comparisons(
             d = difference(
                 both, free, metric,
                 method=method, test=test, level=level, n_resamples=n_boot, seed=seed,
+                population=population,
             )  # fmt: skip
             doubt = "; ".join(filter(None, (doubts(names, both, (a, b)), d.note)))
             found.append((str(metric), names, (a, b), d, doubt))
@@ -205,6 +228,8 @@ def _comparisons(
             b=names[1],
             value_a=both[0].value,
             value_b=both[1].value,
+            extrapolated=any(e.diagnostics.blind for e in both),
+            bounds=_difference_bounds(*both),
             difference=d.value,
             std_error=d.std_error,
             low=d.low,
@@ -215,10 +240,26 @@ def _comparisons(
             significant=bool(p < 1 - level),
             test=d.test,
             n_users=both[0].n_users,
+            population=population,
+            n_population=n_population,
             trust=doubt,
         )
         for (metric, names, both, d, doubt), p in zip(found, adjusted, strict=True)
     )
+
+
+def _difference_bounds(a: Estimate, b: Estimate) -> tuple[float, float] | None:
+    """What the samples alone allow for a minus b, each model for itself.
+
+    None where nothing was sampled or nothing computed; beside a sampled one, an exact value is its
+    own bound. That both models met the same users narrows the range, by how much is not known.
+    """
+    if a.method == b.method == "exact":
+        return None
+    ends = [(e.value, e.value) if e.method == "exact" else e.diagnostics.bounds for e in (a, b)]
+    if ends[0] is None or ends[1] is None:
+        return None
+    return ends[0][0] - ends[1][1], ends[0][1] - ends[1][0]
 
 
 def _groups(

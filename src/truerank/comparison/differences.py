@@ -12,6 +12,15 @@ Two ways, by what the tables hold:
 
   Both models met the same rivals (common random numbers), so what they share cancels. Valid
   for the difference of what the estimators aim at: a bias that differs between the models stays.
+
+All of this is about future users. About the users there are (``population="finite"``):
+
+* **all of them ranked in full**: the difference is known; there is no error and nothing to test.
+* **some of them, or sampled ranks**: resamples again, drawn in by
+  :func:`~truerank.estimators.finite_difference.difference_ratio`, for exact ranks too. The paired
+  tests of users' values know of no finite population and are refused.
+
+Intervals are cut at the largest difference that the metric allows.
 """
 
 from __future__ import annotations
@@ -24,9 +33,11 @@ from scipy import stats
 
 from truerank.comparison.named_tests import choose_test, run_test
 from truerank.comparison.outcome import SMALLEST_P
+from truerank.comparison.values import ROUNDING, Pairs
 from truerank.errors import InvalidArgumentError
 from truerank.estimators import Estimate
 from truerank.estimators.finite_difference import difference_ratio
+from truerank.estimators.population import Population
 from truerank.metrics import Metric
 from truerank.ranking import RankTable
 
@@ -34,6 +45,9 @@ Float = NDArray[np.float64]
 
 RESAMPLED_TESTS = ("z", "bootstrap")
 """Tests for estimates, from joint resamples of the users."""
+
+KNOWN = "known"
+"""In place of a test, where there is nothing to test."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,39 +74,39 @@ def difference(
     n_resamples: int,
     seed: int,
     method: str = "auto",
+    population: Population = "infinite",
 ) -> Difference:
     """The first minus the second.
 
-    ``estimates`` are about users without end (``population="infinite"``), with joint resamples.
-    For some of a known number of users the difference is shrunk here, as one: what the users
-    have in common cancels in it, and each model's own shrinkage would be too much.
+    ``estimates`` are about future users (``population="infinite"``), with joint resamples.
+    For the users there are the difference is shrunk here, as one: what the users have in common
+    cancels in it, and each model's own shrinkage would be too much.
     """
     exact = all(bool(table.is_exact.all()) for table in tables)
-    finite = any(table.header.design.get("kind") == "users" for table in tables)
+    finite = population == "finite"
     if test == "auto" and (finite or not exact):
         test = "z"
-    if test == "z" or not exact:
-        if test not in RESAMPLED_TESTS:
-            raise InvalidArgumentError(
-                "test", test, f"one of {', '.join(RESAMPLED_TESTS)} or auto for sampled ranks",
-                "other tests need the value of every user, which only exact ranks give",
-            )  # fmt: skip
+    if test == "z" or finite or not exact:
+        _check_resampled(test, exact=exact)
+        if finite and exact and all(t.n_users == t.header.n_population for t in tables):
+            return _known(tables, metric)
         drawn = estimates[0].replicates - estimates[1].replicates
         if finite:
             value = estimates[0].value - estimates[1].value
             ratio = difference_ratio(tables, metric, drawn, method=method, seed=seed)
             drawn = value + ratio**0.5 * (drawn - value)
-        return _from_resamples(estimates, drawn, test=test, level=level)
+        return _from_resamples(estimates, drawn, metric, test=test, level=level)
     a, b = (table.per_user(metric)[1] for table in tables)
     weight = _user_weight(tables[0])
     chosen = choose_test(a, b, weight=weight) if test == "auto" else test
     outcome = run_test(chosen, a, b, seed=seed, n_resamples=n_resamples, weight=weight)
     half = _t(len(a), level) * outcome.std_error
+    low, high = _within(metric, outcome.difference - half, outcome.difference + half)
     return Difference(
         value=outcome.difference,
         std_error=outcome.std_error,
-        low=outcome.difference - half,
-        high=outcome.difference + half,
+        low=low,
+        high=high,
         p_value=outcome.p_value,
         effect_size=outcome.effect_size,
         test=chosen,
@@ -100,8 +114,51 @@ def difference(
     )
 
 
+def _check_resampled(test: str, *, exact: bool) -> None:
+    if test in RESAMPLED_TESTS:
+        return
+    known = f"one of {', '.join(RESAMPLED_TESTS)} or auto"
+    if exact:
+        raise InvalidArgumentError(
+            "test", test, f"{known} for population='finite'",
+            "other tests are about future users, of whom these are a sample",
+        )  # fmt: skip
+    raise InvalidArgumentError(
+        "test", test, f"{known} for sampled ranks",
+        "other tests need the value of every user, which only exact ranks give",
+    )  # fmt: skip
+
+
+def _known(tables: tuple[RankTable, RankTable], metric: Metric) -> Difference:
+    """All users ranked in full: no error, and p only says whether there is a difference."""
+    a, b = (table.per_user(metric)[1] for table in tables)
+    pairs = Pairs.of(a, b, _user_weight(tables[0]))
+    value = 0.0 if abs(pairs.mean) <= ROUNDING else pairs.mean
+    return Difference(
+        value=value,
+        std_error=0.0,
+        low=value,
+        high=value,
+        p_value=1.0 if value == 0 else 0.0,
+        effect_size=pairs.d_z if pairs.n > 1 else 0.0,
+        test=KNOWN,
+    )
+
+
+def _within(metric: Metric, low: float, high: float) -> tuple[float, float]:
+    """An interval of a difference, cut where no difference of the metric can be."""
+    least, most = metric.limits
+    span = most - least
+    return max(low, -span), min(high, span)
+
+
 def _from_resamples(
-    estimates: tuple[Estimate, Estimate], drawn: Float, *, test: str, level: float
+    estimates: tuple[Estimate, Estimate],
+    drawn: Float,
+    metric: Metric,
+    *,
+    test: str,
+    level: float,
 ) -> Difference:
     a, b = estimates
     value = a.value - b.value
@@ -114,12 +171,13 @@ def _from_resamples(
         p, note = float((1 + (abs(drawn - value) >= abs(value)).sum()) / (1 + len(drawn))), ""
     else:
         p, note = max(SMALLEST_P, float(2 * stats.norm.sf(abs(value) / error))), ""
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    low, high = _within(metric, float(ends[0]), float(ends[1]))
     return Difference(
         value=value,
         std_error=error,
-        low=float(low),
-        high=float(high),
+        low=low,
+        high=high,
         p_value=p,
         effect_size=value / (error * a.n_users**0.5) if error > 0 else 0.0,
         test=test,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from truerank.comparison.verdict import Verdict
 from truerank.estimators import estimate, rank_distribution
+from truerank.estimators.diagnostics import blind_cutoffs
 from truerank.metrics import as_metric
 from truerank.ranking import RankTable
 
@@ -25,7 +27,8 @@ class Curve:
     """A metric over K by one model: estimates with their bands, and the naive values.
 
     ``naive`` is what the sampled ranks give when taken for ranks; nan where K exceeds a sample,
-    and None for exact ranks, which are what they seem.
+    and None for exact ranks, which are what they seem. ``blind`` says at which K the samples
+    hardly determine the value.
     """
 
     model: str
@@ -34,12 +37,18 @@ class Curve:
     low: Float
     high: Float
     naive: Float | None
+    blind: list[bool]
 
 
-def curves(verdict: Verdict, family: str) -> list[Curve]:
-    """Metric over K for every model; ``family`` is a name such as ``ndcg``."""
-    smallest = min(int(table.n_items.min()) for table in verdict.tables.values())
-    cutoffs = [k for k in CUTOFFS if k <= smallest]
+def curves(verdict: Verdict, family: str, blind: Mapping[str, frozenset[int]]) -> list[Curve]:
+    """Metric over K for every model.
+
+    Args:
+        verdict: What was compared.
+        family: A name such as ``ndcg``.
+        blind: By model, as :func:`blind_by_model` gives them.
+    """
+    cutoffs = _cutoffs(verdict)
     found = []
     for model in verdict.models:
         table = verdict.tables[model]
@@ -51,6 +60,7 @@ def curves(verdict: Verdict, family: str) -> list[Curve]:
             n_boot=CURVE_RESAMPLES,
             seed=verdict.seed,
             bounds=False,
+            population=verdict.population,
         )
         ends = np.array([e.interval(verdict.level) for e in estimates])
         found.append(
@@ -61,9 +71,24 @@ def curves(verdict: Verdict, family: str) -> list[Curve]:
                 low=ends[:, 0],
                 high=ends[:, 1],
                 naive=None if exact else _naive(table, family, cutoffs),
+                blind=[k in blind[model] for k in cutoffs],
             )
         )
     return found
+
+
+def blind_by_model(verdict: Verdict) -> dict[str, frozenset[int]]:
+    """The cutoffs of the curves that the samples of each model do not see."""
+    cutoffs = _cutoffs(verdict)
+    return {
+        model: blind_cutoffs(table, cutoffs, level=verdict.level)
+        for model, table in verdict.tables.items()
+    }
+
+
+def _cutoffs(verdict: Verdict) -> list[int]:
+    smallest = min(int(table.n_items.min()) for table in verdict.tables.values())
+    return [k for k in CUTOFFS if k <= smallest]
 
 
 def _naive(table: RankTable, family: str, cutoffs: list[int]) -> Float:

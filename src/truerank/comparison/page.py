@@ -7,8 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from truerank.comparison.evidence import Curve, curves, families, rank_density
-from truerank.comparison.tables import comparisons_table, models_table
+from truerank.comparison.evidence import (
+    Curve,
+    blind_by_model,
+    curves,
+    families,
+    rank_density,
+)
+from truerank.comparison.tables import comparisons_table, is_known, models_table
 from truerank.comparison.verdict import Verdict
 from truerank.comparison.words import caution, details, headline, listed
 from truerank.ranking import RankTable
@@ -21,7 +27,9 @@ MOST_BARS = 30
 
 def page_of(verdict: Verdict) -> Page:
     """Everything that the report shows; a few seconds, for the curves are fitted here."""
-    drawn = {family: curves(verdict, family) for family in families(verdict)}
+    asked = families(verdict)
+    blind = blind_by_model(verdict) if asked else {}
+    drawn = {family: curves(verdict, family, blind) for family in asked}
     sections = [_models(verdict), _differences(verdict)]
     if drawn:
         sections.append(_curves(verdict, drawn))
@@ -38,6 +46,7 @@ def page_of(verdict: Verdict) -> Page:
         footer=f"truerank {__version__}; the numbers are in this file as JSON.",
         meta=(
             ("users", f"{verdict.n_users:,}"),
+            ("about", verdict.about),
             ("candidates", _span(first.n_items)),
             ("models", str(len(verdict.models))),
             ("correction", verdict.correction),
@@ -56,6 +65,8 @@ def _lead(verdict: Verdict) -> str:
 
 def _certainty(verdict: Verdict) -> str:
     sampled = [name for name, t in verdict.tables.items() if not t.is_exact.all()]
+    if is_known(verdict):
+        return f"Every rank of {verdict.about} is exact: nothing was estimated."
     if not sampled:
         return "Every rank is exact; the only uncertainty is which users there are."
     some = "Ranks" if len(sampled) == len(verdict.models) else f"Ranks of {listed(sampled)}"
@@ -92,8 +103,8 @@ def _differences(verdict: Verdict) -> Section:
         charts.append(
             Chart(
                 f"Differences on {metric}",
-                f"{verdict.level:.0%} intervals, each for itself; a bar that crosses zero may be "
-                "chance. Hollow: see the trust column.",
+                f"{verdict.level:.0%} intervals for {verdict.about}, each for itself; a bar that "
+                "crosses zero may be chance. Hollow: see the trust column.",
                 f"difference in {metric}", "", [series], kind="intervals", zero_line=True,
             )
         )  # fmt: skip
@@ -105,11 +116,13 @@ def _curves(verdict: Verdict, drawn: dict[str, list[Curve]]) -> Section:
     naive = False
     for family, found in drawn.items():
         series = []
+        blind = any(any(curve.blind) for curve in found)
         for hue, curve in enumerate(found):
             series.append(
                 Series(
                     curve.model, curve.k, curve.value.tolist(),
                     low=curve.low.tolist(), high=curve.high.tolist(), colour=hue,
+                    flags=["extrapolated" if blind else "" for blind in curve.blind],
                 )
             )  # fmt: skip
             if curve.naive is not None and np.isfinite(curve.naive).any():
@@ -123,7 +136,8 @@ def _curves(verdict: Verdict, drawn: dict[str, list[Curve]]) -> Section:
         charts.append(
             Chart(
                 f"{family} at every K",
-                f"Bands: {verdict.level:.0%} intervals."
+                f"Bands: {verdict.level:.0%} intervals for {verdict.about}."
+                + (" Hollow: extrapolated, the samples are blind to that K." if blind else "")
                 + (" Dashed: the sampled ranks taken as they are." if naive else ""),
                 "K", f"{family}@K", series, x_log=True,
             )
@@ -197,7 +211,8 @@ def _costs(verdict: Verdict) -> Section:
     full = float(np.mean([t.n_items.mean() for t in verdict.tables.values()]))
     chart = Chart(
         f"Cost against error on {metric}",
-        f"Relative standard error over users; full ranking would score {full:,.0f} items per row.",
+        f"Relative standard error for {verdict.about}; full ranking would score {full:,.0f} items "
+        "per row.",
         "items scored per row", "relative standard error", series,
         x_log=True, kind="scatter", percent=True,
     )  # fmt: skip
@@ -235,7 +250,7 @@ def _origin(verdict: Verdict) -> Section:
     command = (
         f"truerank compare {names} {flags} --method {verdict.method} "
         f"--correction {verdict.correction} --level {verdict.level} --seed {verdict.seed} "
-        "--html report.html"
+        f"--population {verdict.population} --html report.html"
     )
     machine = f"truerank {__version__}, numpy {np.__version__}, Python {platform.python_version()}"
     notes = [
@@ -282,4 +297,5 @@ def _plain(curve: Curve) -> dict[str, Any]:
         "low": curve.low.tolist(),
         "high": curve.high.tolist(),
         "naive": None if curve.naive is None else curve.naive.tolist(),
+        "blind": curve.blind,
     }

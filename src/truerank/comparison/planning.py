@@ -3,11 +3,12 @@ r"""``plan``: how many users and items to rank for a wanted error, before anythi
 A wish is one of three:
 
 * ``rel_error`` or ``abs_error``: the root mean squared error of the metric (bias included), as a
-  part of its value or absolute, *about the metric of these users ranked in full*. A 95 %
-  interval is about twice as wide on either side.
+  part of its value or absolute, for future users, of whom those there are are a sample; with
+  ``population="finite"`` about the metric of these users ranked in full. A 95 % interval is about
+  twice as wide on either side.
 * ``detect``: a difference between two models that a paired test of size ``1 - level`` finds with
-  probability ``power``. A test asks about users to come, so the users are then a sample even if all
-  are ranked: the error of the difference must be at most :math:`d / (z_{\alpha/2} + z_\beta)`.
+  probability ``power``, for future users: the users are a sample even if all
+  are ranked. The error of the difference must be at most :math:`d / (z_{\alpha/2} + z_\beta)`.
 
 The error of a difference, with :math:`\rho` the correlation of the models' values over users,
 
@@ -37,6 +38,7 @@ from truerank.comparison.planning_pilots import pilot_laws, pilot_value
 from truerank.comparison.planning_result import Plan, PlanOption
 from truerank.comparison.planning_wish import Wish
 from truerank.errors import InvalidArgumentError
+from truerank.estimators.population import Population, checked_population
 from truerank.execution import Progress
 from truerank.metrics import Metric, MetricLike, as_metric
 from truerank.ranking import Adaptive, Full, RankTable, Sampled, Users
@@ -67,6 +69,7 @@ def plan(
     level: float = 0.95,
     pairs_per_second: float | tuple[float, float] | None = None,
     designs: Sequence[InnerDesign] | None = None,
+    population: Population = "infinite",
     trials: int = TRIALS,
     seed: int = 0,
     progress: bool | None = None,
@@ -88,6 +91,8 @@ def plan(
         level: 1 - level is the size of the test.
         pairs_per_second: Speed of scoring: one number, or (full, sampled). Measured if not given.
         designs: Ways to rank a user; a list that suits the catalogue if not given.
+        population: Whose metric the error is about: ``infinite``, future users, of whom the
+            ``n_users`` are a sample; or ``finite``, these users themselves.
         trials: Simulated tables per design and number of users.
         seed: Of the trials. Predicted errors depend on nothing else; seconds that are measured
             vary, and with them the order of designs that cost about the same.
@@ -101,12 +106,15 @@ def plan(
     ...     n_items=20_000, n_users=50_000, metric="recall@10", expected=0.1, rel_error=0.05,
     ...     pairs_per_second=(1e7, 1e7), designs=[Full()],
     ... )
-    >>> found.recommended.words  # 9 / m (1 - m / M) <= 0.05 ** 2
+    >>> found.recommended.words  # 9 / m <= 0.05 ** 2
     'users m=4000 full'
     """
     chosen = as_metric(metric)
     _check_sizes(n_items, n_users, trials, chosen)
-    wish = Wish.of(rel_error, abs_error, detect, correlation=correlation, power=power, level=level)
+    wish = Wish.of(
+        rel_error, abs_error, detect, correlation=correlation, power=power, level=level,
+        population=checked_population(population),
+    )  # fmt: skip
     laws, value, source = _laws(n_items, chosen, expected, pilot, seed)
     rates = rates_of(pairs_per_second, n_items)
     ways = _default_designs(n_items) if designs is None else [Full(), *designs]
@@ -126,7 +134,7 @@ def plan(
     ]
     options = [replace(option, meets=option.error <= target) for option in options]
     if not any(option.meets for option in options):
-        raise wish.unreachable(min(option.error for option in options), n_users)
+        raise wish.unreachable(min(option.error for option in options), value, n_users)
     options = _with_pareto(sorted(options, key=lambda option: (option.seconds, option.error)))
     return Plan(
         n_items=n_items,
@@ -134,6 +142,7 @@ def plan(
         metric=str(chosen),
         value=value,
         wish=str(wish),
+        population=wish.population,
         target=target,
         source=source,
         rates=rates,

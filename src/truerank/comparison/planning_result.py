@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from truerank.comparison.planning_costs import Rates
 from truerank.errors import MissingExtraError
+from truerank.estimators.population import Population
+from truerank.estimators.summary_text import whose
 from truerank.ranking import Full
 from truerank.ranking.designs import Design
 
@@ -63,6 +65,7 @@ class Plan:
         metric: In the notation ``recall@10``.
         value: Its assumed value.
         wish: What was wanted, in words.
+        population: Whose metric it is about: ``infinite``, future users; ``finite``, these users.
         target: The error that fulfils it.
         source: Where the assumed ranks come from, in words.
         rates: Pairs scored per second.
@@ -75,6 +78,7 @@ class Plan:
     metric: str
     value: float
     wish: str
+    population: Population
     target: float
     source: str
     rates: Rates
@@ -93,7 +97,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        plain = ("n_items", "n_users", "metric", "value", "wish", "target", "source")
+        plain = ("n_items", "n_users", "metric", "value", "wish", "population", "target", "source")
         return {
             **{name: getattr(self, name) for name in plain},
             "rates": asdict(self.rates),
@@ -118,9 +122,11 @@ class Plan:
         whom = f"all {self.n_users:,} users"
         if best.n_users < self.n_users:
             whom = f"{best.n_users:,} of the {self.n_users:,} users"
+        about = whose(self.population, self.n_users)
         error = f"predicted error {best.error:.2g} ({best.error / self.value:.1%} of the value)"
+        error += f" for {about}"
         if best.error == 0:
-            error = "no error, since every rank is exact"
+            error = f"no error for {about}, since every rank is exact"
         text = (
             f'Rank {whom} with "{best.words}": {error}, {_pairs(best.pairs)} pairs, '
             f"{_time(best.seconds)} a model."

@@ -10,6 +10,7 @@ import numpy as np
 from truerank.comparison.planning_errors import PredictedError
 from truerank.comparison.user_sampling import critical_value, normal_quantile
 from truerank.errors import InvalidArgumentError
+from truerank.estimators.population import Population
 
 Kind = Literal["rel_error", "abs_error", "detect"]
 
@@ -23,6 +24,7 @@ class Wish:
     correlation: float
     power: float
     level: float
+    population: Population
 
     @classmethod
     def of(
@@ -34,6 +36,7 @@ class Wish:
         correlation: float,
         power: float,
         level: float,
+        population: Population = "infinite",
     ) -> Wish:
         """The one wish that was made."""
         all_kinds: dict[Kind, float | None] = {
@@ -55,7 +58,15 @@ class Wish:
             raise InvalidArgumentError("power", power, "from 0.5 to below 1")
         if not 0 < level < 1:
             raise InvalidArgumentError("level", level, "between 0 and 1")
-        return cls(kind=kind, size=float(size), correlation=correlation, power=power, level=level)
+        if kind == "detect" and population == "finite":
+            raise InvalidArgumentError(
+                "population", population, "'infinite' for detect: a test is about future users",
+                "for the users there are, ask for an error: rel_error= or abs_error=",
+            )  # fmt: skip
+        return cls(
+            kind=kind, size=float(size), correlation=correlation, power=power, level=level,
+            population=population,
+        )  # fmt: skip
 
     @property
     def _certainty(self) -> float:
@@ -69,10 +80,9 @@ class Wish:
 
     def parts(self, found: PredictedError, m: int, n_users: int) -> tuple[float, float]:
         """Mean squares of the bias and of the rest, relative to the value, for m users."""
+        bias, items, users = found.parts(m, m / n_users if self.population == "finite" else 0.0)
         if self.kind != "detect":
-            bias, items, users = found.parts(m, m / n_users)
             return bias, items + users
-        bias, items, users = found.parts(m, 0.0)
         alike = 2.0 * (1.0 - self.correlation)
         return 2.0 * bias, 2.0 * items + alike * users
 
@@ -80,8 +90,15 @@ class Wish:
         """Root of their sum."""
         return float(np.sqrt(sum(self.parts(found, m, n_users))))
 
-    def unreachable(self, best: float, n_users: int) -> InvalidArgumentError:
-        """Only a difference can be: ranking everything has no error about these users."""
+    def unreachable(self, best: float, value: float, n_users: int) -> InvalidArgumentError:
+        """What all users cannot give; about these users themselves there is no such thing."""
+        if self.kind != "detect":
+            smallest = best / value if self.kind == "rel_error" else best
+            return InvalidArgumentError(
+                self.kind, self.size,
+                f"at least {smallest:.2g}, the error for future users that {n_users:,} users leave",
+                "take more users, or say population='finite' for the metric of these alone",
+            )  # fmt: skip
         smallest = best * self._certainty
         return InvalidArgumentError(
             self.kind, self.size,
@@ -93,9 +110,10 @@ class Wish:
     def __str__(self) -> str:
         if self.kind == "detect":
             return (
-                f"a difference of {self.size:g} found with {self.power:.0%} power "
-                f"at {1 - self.level:.0%}, correlation {self.correlation:g}"
+                f"a difference of {self.size:g} for future users, found with {self.power:.0%} "
+                f"power at {1 - self.level:.0%}, correlation {self.correlation:g}"
             )
+        whom = "future users" if self.population == "infinite" else "the users there are"
         if self.kind == "rel_error":
-            return f"an error of {self.size:.3g} of the value"
-        return f"an error of {self.size:g}"
+            return f"an error of {self.size:.3g} of the value, for {whom}"
+        return f"an error of {self.size:g}, for {whom}"

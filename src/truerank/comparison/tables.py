@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from string import ascii_lowercase
 
-from truerank.comparison.verdict import Verdict
+from truerank.comparison.verdict import Comparison, Verdict
 from truerank.comparison.words import p_words
-from truerank.estimators import Estimate
+from truerank.estimators.summary_text import (
+    MARK,
+    MARK_NOTE,
+    from_whom,
+    range_text,
+    value_text,
+)
 from truerank.report.page import Cell, Table
 
 MARKS_CAPTION = "Superscripts name the models that a value is significantly above."
+KNOWN_CAPTION = "Superscripts name the models that a value is above."
 
 
 def letters(verdict: Verdict) -> dict[str, str]:
@@ -30,15 +37,20 @@ def models_table(verdict: Verdict) -> Table:
             beaten = "".join(
                 short[other] for other in verdict.models if _above(verdict, metric, model, other)
             )
-            cells.append(Cell(value_words(e), sort=e.value, mark=beaten.strip(",")))
-        cells.append(_chance(verdict.best[verdict.metrics[0]][model], verdict.n_boot))
+            cells.append(Cell(value_text(e), sort=e.value, mark=beaten.strip(",")))
+        chance = verdict.best[verdict.metrics[0]][model]
+        cells.append(Cell(chance_text(verdict, chance), sort=chance))
         scored = float(verdict.tables[model].n_scored.mean())
         cells.append(Cell(f"{scored:,.0f}", sort=scored))
         cells.append(Cell(_doubt(verdict, model)))
         rows.append(cells)
     heads = ["model", *verdict.metrics, f"best on {verdict.metrics[0]}", "scored/row", "trust"]
-    caption = f"Estimate ± standard error over {verdict.n_users:,} users. {MARKS_CAPTION}"
-    return Table(heads, rows, caption, numeric_from=1)
+    source = from_whom(verdict.population, verdict.n_population, verdict.n_users)
+    caption = f"Estimate ± standard error for {verdict.about}, from {source}. {MARKS_CAPTION}"
+    if is_known(verdict):
+        caption = f"Values known exactly for {verdict.about}. {KNOWN_CAPTION}"
+    blind = any(e.diagnostics.blind for row in verdict.estimates.values() for e in row.values())
+    return Table(heads, rows, caption, numeric_from=1, notes=(MARK_NOTE,) if blind else ())
 
 
 def comparisons_table(verdict: Verdict) -> Table:
@@ -48,14 +60,10 @@ def comparisons_table(verdict: Verdict) -> Table:
             Cell(row.metric),
             Cell(row.a),
             Cell(row.b),
-            Cell(
-                f"{row.difference:+.4f} ± {row.std_error:.4f}",
-                sort=row.difference,
-                mark="*" if row.significant else "",
-            ),
-            Cell(f"{row.low:+.4f} to {row.high:+.4f}", sort=row.low),
-            Cell(p_words(row.p_value)[2:].removeprefix("= "), sort=row.p_value),
-            Cell(p_words(row.p_adjusted)[2:].removeprefix("= "), sort=row.p_adjusted),
+            Cell(difference_text(row), sort=row.difference, mark="*" if row.significant else ""),
+            Cell(interval_text(row), sort=row.low),
+            Cell(_p(row, row.p_value), sort=row.p_value),
+            Cell(_p(row, row.p_adjusted), sort=row.p_adjusted),
             Cell(f"{row.effect_size:+.3f}", sort=row.effect_size),
             Cell(row.test),
             Cell(row.trust or "—", sort=float(bool(row.trust))),
@@ -67,15 +75,46 @@ def comparisons_table(verdict: Verdict) -> Table:
         f"p, {verdict.correction}", "effect", "test", "trust",
     ]  # fmt: skip
     caption = (
-        f"* significant at {1 - verdict.level:.2g} after the correction ({verdict.correction}) "
-        f"over all {len(verdict.comparisons)} rows. Trust: why not to rely on a row."
+        f"Differences for {verdict.about}. * significant at {1 - verdict.level:.2g} after the "
+        f"correction ({verdict.correction}) over all {len(verdict.comparisons)} rows. Trust: why "
+        "not to rely on a row."
     )
-    return Table(heads, rows, caption, numeric_from=3)
+    if is_known(verdict):
+        caption = f"Differences known exactly for {verdict.about}. * not zero."
+    guessed = any(row.extrapolated for row in verdict.comparisons)
+    return Table(heads, rows, caption, numeric_from=3, notes=(MARK_NOTE,) if guessed else ())
 
 
-def value_words(e: Estimate) -> str:
-    """Value and standard error."""
-    return f"{e.value:.4f} ± {e.std_error:.4f}"
+def is_known(verdict: Verdict) -> bool:
+    """Whether nothing was estimated: every user there is was ranked in full."""
+    return all(e.known for row in verdict.estimates.values() for e in row.values())
+
+
+def difference_text(row: Comparison) -> str:
+    """Difference and standard error, behind what the samples alone allow where it is a guess."""
+    if row.known:
+        return f"{row.difference:+.4f}"
+    if row.extrapolated and row.bounds is not None:
+        known = range_text(row.bounds, signed=True)
+        return f"{known}; {row.difference:+.4f}{MARK} ± {row.std_error:.4f}"
+    return f"{row.difference:+.4f} ± {row.std_error:.4f}"
+
+
+def interval_text(row: Comparison) -> str:
+    """The interval of a difference; none where it is known."""
+    return "—" if row.known else f"{row.low:+.4f} to {row.high:+.4f}"
+
+
+def chance_text(verdict: Verdict, p: float) -> str:
+    """A chance of being best: never quite 0 or 1, since resamples are finite, unless known."""
+    if is_known(verdict):
+        return f"{p:.0%}"
+    edge = 1 / verdict.n_boot
+    return f"> {1 - edge:.1%}" if p > 1 - edge else f"< {edge:.1%}" if p < edge else f"{p:.1%}"
+
+
+def _p(row: Comparison, p: float) -> str:
+    return "—" if row.known else p_words(p)[2:].removeprefix("= ")
 
 
 def _above(verdict: Verdict, metric: str, model: str, other: str) -> bool:
@@ -92,10 +131,3 @@ def _doubt(verdict: Verdict, model: str) -> str:
     if verdict.estimates[model][verdict.metrics[0]].method == "naive":
         return "naive: not the catalogue's metric"
     return f"blind spot: {', '.join(blind)}" if blind else "—"
-
-
-def _chance(p: float, n_boot: int) -> Cell:
-    """Never quite 0 or 1: resamples are finite."""
-    edge = 1 / n_boot
-    text = f"> {1 - edge:.1%}" if p > 1 - edge else f"< {edge:.1%}" if p < edge else f"{p:.1%}"
-    return Cell(text, sort=p)

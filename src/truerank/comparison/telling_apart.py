@@ -43,7 +43,7 @@ def users_to_tell_apart(
         power: Probability to find it.
         level: 1 - level is the probability of a false alarm.
         n_comparisons: Comparisons made at once: k (k - 1) / 2 for all pairs of k models.
-        population: Users there are, M; None for users without end.
+        population: Users there are, M; None for future users (an infinite population).
 
     >>> users_to_tell_apart(0.01, power=0.5), users_to_tell_apart(0.01)
     (19207, 39244)
@@ -83,7 +83,7 @@ def users_to_tell_apart_paired(
         power: Probability to find it.
         level: 1 - level is the probability of a false alarm.
         n_comparisons: Comparisons made at once: k (k - 1) / 2 for all pairs of k models.
-        population: Users there are, M; None for users without end.
+        population: Users there are, M; None for future users (an infinite population).
 
     >>> users_to_tell_apart_paired(0.01, correlation=0.8)  # a fifth of the unpaired 39,244
     7849

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from truerank.estimators import Estimate
+from truerank.estimators.remedies import next_design
 from truerank.ranking import RankTable
 
 FEW_USERS = 30
@@ -24,9 +25,14 @@ def doubts(
         )
     blind = [name for name, e in zip(names, estimates, strict=True) if e.diagnostics.blind]
     if blind:
+        advice = dict.fromkeys(
+            next_design(table.header.design)
+            for table, e in zip(tables, estimates, strict=True)
+            if e.diagnostics.blind
+        )
         found.append(
             f"the samples of {' and '.join(blind)} hardly determine {one.metric}: the estimate "
-            "rests on smoothness; a design such as Adaptive() looks where it matters"
+            f"rests on smoothness; {'; '.join(advice)}"
         )
     kinds = [bool(table.is_exact.all()) for table in tables]
     if kinds[0] != kinds[1]:
@@ -34,7 +40,7 @@ def doubts(
         found.append(f"only {sampled} is estimated: a bias of its estimate stays in the difference")
     elif not kinds[0]:
         found += _unlike(tables)
-    if one.n_users < FEW_USERS:
+    if one.n_users < FEW_USERS and not (one.known and other.known):
         found.append(f"{one.n_users} users are too few for any interval")
     return "; ".join(found)
 

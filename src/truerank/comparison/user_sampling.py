@@ -12,7 +12,7 @@ need 2.1 times the users of one.
 
 **Finite populations.** With ``population=M`` the users are drawn without replacement and the
 metric wanted is that of these :math:`M`: variances shrink by :math:`(M - m) / (M - 1)`. The text
-leaves this out. Without ``population`` the answer is for users without end.
+leaves this out. Without ``population`` the answer is for future users, an infinite population.
 
 **Rounding.** Sizes by the normal law are rounded to the nearest whole number, as in the text (1,067
 for 3 %), since the law itself is an approximation; those by Hoeffding are a guarantee, rounded up.
@@ -59,7 +59,7 @@ def margin_of_error(
             values in [0, 1], so p = 0.5 is safe for every metric.
         level: Confidence.
         n_models: Models for which the margin holds at once.
-        population: Users there are, M; None for users without end.
+        population: Users there are, M; None for future users (an infinite population).
 
     >>> round(margin_of_error(1_067), 4), round(margin_of_error(9_604), 4)
     (0.03, 0.01)
@@ -117,7 +117,7 @@ def hoeffding_margin(
         m: Users in the sample.
         level: Confidence, at least.
         n_models: Models for which the margin holds at once.
-        population: Users there are, M; None for users without end.
+        population: Users there are, M; None for future users (an infinite population).
 
     >>> hoeffding_margin(10_000, level=0.999) < 0.02  # the example of the text
     True

@@ -8,9 +8,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from truerank.comparison.differences import KNOWN
 from truerank.comparison.words import sentence
 from truerank.errors import MissingExtraError
 from truerank.estimators import Estimate
+from truerank.estimators.population import Population
+from truerank.estimators.summary_text import whose
 from truerank.ranking import RankTable
 
 if TYPE_CHECKING:
@@ -27,16 +30,22 @@ class Comparison:
         b: The second.
         value_a: Its estimate.
         value_b: The other's.
+        extrapolated: Whether one of them is, because its samples are blind to the metric.
+        bounds: Smallest and largest difference that the samples alone allow, each model for
+            itself; None if not computed.
         difference: ``value_a - value_b``.
         std_error: Of the difference, over users, with the samples that both models share.
         low: Lower end of the difference's interval at the verdict's level, not adjusted.
         high: Upper end.
-        p_value: Two-sided, of no difference.
+        p_value: Two-sided, of no difference; 0 or 1 where the difference is known.
         p_adjusted: The same, corrected for all comparisons of the verdict.
         effect_size: Standardised difference; its kind is the test's.
         significant: Whether ``p_adjusted`` is below 1 - level.
-        test: Name of the test.
+        test: Name of the test; ``known`` where every user there is was ranked in full.
         n_users: Users behind it.
+        population: Whose difference: that of future users (``infinite``), or of the users there
+            are (``finite``).
+        n_population: How many there are; None for future users.
         trust: Why not to trust this row; empty if nothing speaks against it.
     """
 
@@ -45,6 +54,8 @@ class Comparison:
     b: str
     value_a: float
     value_b: float
+    extrapolated: bool
+    bounds: tuple[float, float] | None
     difference: float
     std_error: float
     low: float
@@ -55,7 +66,14 @@ class Comparison:
     significant: bool
     test: str
     n_users: int
+    population: Population
+    n_population: int | None
     trust: str
+
+    @property
+    def known(self) -> bool:
+        """Whether nothing is left to chance: every user there is was ranked in full."""
+        return self.test == KNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +93,9 @@ class Verdict:
         correction: For several comparisons.
         method: Of the estimates.
         baseline: The model that the others were compared with; None for all pairs.
+        population: Whose metrics, differences and chances these are: future users' (``infinite``)
+            or those of the users there are (``finite``).
+        n_population: How many there are; None for future users.
         n_users: Users compared.
         n_boot: Resamples.
         seed: Of the resamples.
@@ -91,10 +112,17 @@ class Verdict:
     correction: str
     method: str
     baseline: str | None
+    population: Population
+    n_population: int | None
     n_users: int
     n_boot: int
     seed: int
     tables: Mapping[str, RankTable] = field(repr=False)
+
+    @property
+    def about(self) -> str:
+        """Whose metric it is about, in words: ``future users`` or ``these 2,946 users``."""
+        return whose(self.population, self.n_population)
 
     @property
     def sentence(self) -> str:
@@ -122,6 +150,8 @@ class Verdict:
         """Plain values, ready for JSON."""
         return {
             "sentence": self.sentence,
+            "population": self.population,
+            "n_population": self.n_population,
             "models": list(self.models),
             "metrics": list(self.metrics),
             "estimates": {
@@ -145,19 +175,20 @@ class Verdict:
         return json.dumps(_without_nan(self.to_dict()), indent=2, ensure_ascii=False)
 
     def to_markdown(self) -> str:
-        """The table of models and metrics, with the sentence above it."""
+        """The table of models and metrics, with the sentence above it and its caption below."""
         from truerank.comparison.tables import models_table
-        from truerank.report.markdown import markdown_table
+        from truerank.report.markdown import escaped, markdown_table
 
-        return f"{self.sentence}\n\n{markdown_table(models_table(self))}"
+        table = models_table(self)
+        return f"{self.sentence}\n\n{markdown_table(table)}\n\n{escaped(table.caption)}"
 
     def to_latex(self, *, label: str = "tab:truerank") -> str:
         """The table of models and metrics with booktabs; superscripts mark what it beats."""
-        from truerank.comparison.tables import MARKS_CAPTION, models_table
+        from truerank.comparison.tables import models_table
         from truerank.report.latex import latex_table
 
-        caption = f"{self.sentence} {MARKS_CAPTION}"
-        return latex_table(models_table(self), caption=caption, label=label)
+        table = models_table(self)
+        return latex_table(table, caption=f"{self.sentence} {table.caption}", label=label)
 
     def to_html(self, path: str | Path, *, force: bool = False) -> Path:
         """One self-contained file: tables, curves, bounds, costs, and how it was made."""
@@ -173,7 +204,8 @@ class Verdict:
 
 _COLUMNS = (
     "metric", "a", "b", "difference", "std_error", "low", "high", "p_value", "p_adjusted",
-    "significant", "value_a", "value_b", "effect_size", "test", "n_users", "trust",
+    "significant", "value_a", "value_b", "extrapolated", "effect_size", "test", "n_users",
+    "population", "n_population", "trust",
 )  # fmt: skip
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from truerank.estimators.summary_text import from_whom, range_text
+
 if TYPE_CHECKING:
     from truerank.comparison.verdict import Comparison, Verdict
 
@@ -26,12 +28,25 @@ def headline(verdict: Verdict) -> str:
         return _against_baseline(verdict, metric, verdict.baseline)
     first, *others = verdict.models
     tied = _level_with_first(verdict)
+    question = f"on {metric} for {verdict.about}"
+    if tied and verdict.pair(metric, first, tied[0]).known:
+        return f"{first} and {listed(tied)} are equal {question}"
     if tied:
-        return (
-            f"{first} cannot be told apart from {listed(tied)} on {metric} "
-            f"with {verdict.n_users:,} users"
-        )
-    return f"{first} is better than {_all(others)} on {metric}"
+        said = f"{first} cannot be told apart from {listed(tied)} {question} {_means(verdict)}"
+    else:
+        said = f"{first} is better than {_all(others)} {question}"
+    rivals = tied or others
+    if any(verdict.pair(metric, first, name).extrapolated for name in rivals):
+        return f"{said}{', even' if tied else ', but only'} by extrapolation"
+    return said
+
+
+def _means(verdict: Verdict) -> str:
+    """The users it was judged by."""
+    if verdict.population == "infinite":
+        return f"with a sample of {verdict.n_users:,} users"
+    ranked = from_whom(verdict.population, verdict.n_population, verdict.n_users)
+    return f"with {ranked} ranked"
 
 
 def details(verdict: Verdict) -> str:
@@ -45,7 +60,9 @@ def details(verdict: Verdict) -> str:
     if not tied:
         return said
     beaten = [other for other in others if other not in tied]
-    behind = f"; {first} is ahead of {listed(beaten)}" if beaten else ""
+    unsure = any(verdict.pair(metric, first, other).extrapolated for other in beaten)
+    guess = ", by extrapolation" if unsure else ""
+    behind = f"; {first} is ahead of {listed(beaten)}{guess}" if beaten else ""
     return said + _needed(verdict, row) + behind
 
 
@@ -79,16 +96,27 @@ def _against_baseline(verdict: Verdict, metric: str, baseline: str) -> str:
         )
         if names
     ]
-    return f"On {metric}, " + "; ".join(parts) + f" ({verdict.n_users:,} users)"
+    guess = ", by extrapolation" if any(row.extrapolated for row in rows) else ""
+    whom = f"for {verdict.about} {_means(verdict)}"
+    return f"On {metric} {whom}{guess}, " + "; ".join(parts)
 
 
 def _values(verdict: Verdict, row: Comparison, first: str) -> str:
     sign = 1.0 if row.a == first else -1.0
     low, high = sorted((sign * row.low, sign * row.high))
     ours, theirs = (row.value_a, row.value_b) if sign > 0 else (row.value_b, row.value_a)
+    values = f"{ours:.4f} against {theirs:.4f}"
+    change = f"a difference of {sign * row.difference:+.4f}"
+    if row.known:
+        return f"{values}, {change}, known exactly for {verdict.about}"
+    if row.extrapolated and row.bounds is not None:
+        ends = (row.bounds[0], row.bounds[1]) if sign > 0 else (-row.bounds[1], -row.bounds[0])
+        values = (
+            f"the samples alone allow a difference of {range_text(ends, signed=True)}; "
+            f"extrapolated {values}"
+        )
     return (
-        f"{ours:.4f} against {theirs:.4f}, a difference of {sign * row.difference:+.4f} "
-        f"({verdict.level:.0%} interval {low:+.4f} to {high:+.4f}, "
+        f"{values}, {change} ({verdict.level:.0%} interval {low:+.4f} to {high:+.4f}, "
         f"adjusted {p_words(row.p_adjusted)})"
     )
 
@@ -97,6 +125,10 @@ def _needed(verdict: Verdict, row: Comparison) -> str:
     """How many users would show a difference of this size, if it is real."""
     if row.difference == 0 or not row.std_error > 0:
         return ""
+    if row.extrapolated:  # more users would be extrapolated as far
+        return ""
+    if verdict.population == "finite":
+        return "; ranking all of them in full would settle it"
     normal = NormalDist()
     reach = normal.inv_cdf(0.5 + verdict.level / 2) + normal.inv_cdf(POWER)
     needed = verdict.n_users * (reach * row.std_error / row.difference) ** 2

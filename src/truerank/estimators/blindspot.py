@@ -17,8 +17,9 @@ were not, 12 had only 1,877 users, and in the others the ratio was 5.1 to 6.1.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ from truerank.errors import InvalidArgumentError
 from truerank.estimators.bounds import CompatibleSet, clopper_pearson, compatible_set
 from truerank.estimators.em import em
 from truerank.estimators.problem import Problem
+from truerank.estimators.remedies import larger_sample
+from truerank.estimators.summary_text import short_number
 from truerank.metrics import Metric, parse
 from truerank.ranking.designs import Levels
 
@@ -57,6 +60,7 @@ class Blindness:
         n_needed: Sample size from which on K should be seen, by the rule of thumb.
         users_needed: Users whose exact ranks should do instead; None if there are not as many.
         sees: Whether the samples are that large already, so that only users are lacking.
+        larger: What to change about the samples, for the design that was used.
     """
 
     k: int
@@ -66,15 +70,16 @@ class Blindness:
     n_needed: int
     users_needed: int | None
     sees: bool
+    larger: str
 
     def __str__(self) -> str:
         known = (
-            f"recall@{self.k} is only known to lie in [{_short(self.low)}, {_short(self.high)}] "
-            "from these samples alone"
+            f"recall@{self.k} is only known to lie in [{short_number(self.low)}, "
+            f"{short_number(self.high)}] from these samples alone"
         )
         if self.sees:
             return f"{known}; more users should resolve it, larger samples hardly"
-        remedy = f"n >= {self.n_needed:,}"
+        remedy = self.larger
         if self.users_needed is not None:
             m = self.users_needed
             remedy += f" or exact ranks of {m:,} users, Users({m}, Full()),"
@@ -118,6 +123,7 @@ def blind_spot(
     n_effective: float | None = None,
     distribution: Float | None = None,
     allowed: CompatibleSet | None = None,
+    design: Mapping[str, Any] | None = None,
 ) -> BlindSpot:
     """Find the K whose recall the samples alone do not tell.
 
@@ -134,6 +140,7 @@ def blind_spot(
         n_effective: As there.
         distribution: Masses of the bins as estimated; the maximum-likelihood fit if not given.
         allowed: The compatible set, if it is at hand.
+        design: The table's design as plain values, for advice that fits it.
     """
     asked = tuple(sorted({int(k) for k in ks if k <= problem.grid.n_items}))
     if not asked or asked[0] < 1:
@@ -145,7 +152,7 @@ def blind_spot(
         )
     if distribution is None:
         distribution = em(problem.A, shares, problem.grid.uniform(), steps=100)
-    judge = _Judge(problem, allowed, n_rows, distribution)
+    judge = _Judge(problem, allowed, n_rows, distribution, design or {})
     blind = tuple(judge.blind(asked))
     shown = []
     if blind:
@@ -180,10 +187,15 @@ class _Judge:
     """Bounds of recall@K, computed once each and only where they are needed."""
 
     def __init__(
-        self, problem: Problem, allowed: CompatibleSet, n_rows: float, distribution: Float
+        self,
+        problem: Problem,
+        allowed: CompatibleSet,
+        n_rows: float,
+        distribution: Float,
+        design: Mapping[str, Any],
     ) -> None:
         self.grid, self.allowed, self.n_rows = problem.grid, allowed, n_rows
-        self.distribution = distribution
+        self.distribution, self.design = distribution, design
         self.known: dict[int, tuple[float, float]] = {}
 
     def bounds(self, k: int) -> tuple[float, float]:
@@ -227,6 +239,7 @@ class _Judge:
             n_needed=needed,
             users_needed=int(users) if users <= self.n_rows else None,
             sees=int(problem.cells.n_sampled.min()) >= needed,
+            larger=larger_sample(self.design, needed),
         )
 
 
@@ -242,10 +255,6 @@ def _round_up(number: float) -> int:
     """
     unit: int = 10 ** max(0, math.floor(math.log10(max(number, 1.0))) - 1)
     return math.ceil(number / unit) * unit
-
-
-def _short(number: float) -> str:
-    return "0" if number < 5e-7 else f"{number:.2g}"
 
 
 def _runs(spot: BlindSpot) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from truerank.estimators.blindspot import blind_spot, is_blind
 from truerank.estimators.bounds import compatible_set
 from truerank.estimators.problem import Problem
 from truerank.estimators.result import Diagnostics
+from truerank.estimators.samples import Sample
 from truerank.metrics import Metric
 from truerank.ranking.designs import Levels
 from truerank.ranking.table import RankTable
@@ -35,27 +38,46 @@ def diagnose(
         return [Diagnostics(scored=scored, notes=(note,)) for _ in metrics]
     common = [_NAIVE] if method == "naive" else []
     if not bounds:
-        return [Diagnostics(scored=scored, notes=tuple(common)) for _ in metrics]
+        examined = bool(table.is_exact.all())
+        if not examined:
+            common.append("what the samples cannot tell was not examined (bounds=False)")
+        notes = tuple(common)
+        return [Diagnostics(scored=scored, examined=examined, notes=notes) for _ in metrics]
     found = compatible_set(problem, shares, level=level, levels=_levels(table))
     cutoffs = sorted({metric.k for metric in metrics if metric.k is not None})
     spot = None
     if cutoffs:
-        spot = blind_spot(problem, shares, ks=cutoffs, example=cutoffs[0], allowed=found)
+        spot = blind_spot(
+            problem, shares, ks=cutoffs, example=cutoffs[0], allowed=found,
+            design=table.header.design,
+        )  # fmt: skip
         common += spot.sentences
     elif found.note:
         common.append(found.note)
     results = []
-    for metric, value, (low, high) in zip(metrics, values, found.bounds(metrics), strict=True):
-        low, high = low * scale, high * scale
+    for metric, value, ends in zip(metrics, values, found.bounds(metrics), strict=True):
+        low, high = np.clip(scale * np.array(ends), *metric.limits).tolist()
         blind = is_blind(found, (low, high), value=float(value), n_rows=problem.n_rows)
         blind = blind or (spot is not None and metric.k in spot.blind)
-        notes = [_range_sentence(metric, low, high, level), *common]
+        said = [_range_sentence(metric, low, high, level), *common]
         if not low <= value <= high:
-            notes.append(f"the estimate {value:.4g} lies outside its bounds: do not trust it")
+            said.append(f"the estimate {value:.4g} lies outside its bounds: do not trust it")
         results.append(
-            Diagnostics(bounds=(low, high), blind=blind, scored=scored, notes=tuple(notes))
+            Diagnostics(bounds=(low, high), blind=blind, scored=scored, notes=tuple(said))
         )
     return results
+
+
+def blind_cutoffs(table: RankTable, ks: Sequence[int], *, level: float = 0.95) -> frozenset[int]:
+    """Which cutoffs the samples of a table do not see; none of them for exact ranks."""
+    if bool(table.is_exact.all()):
+        return frozenset()
+    sample = Sample.of(table)
+    row_weights = sample.weight / sample.n_targets
+    problem = Problem.of(sample.cells, n_rows=sample.effective_rows(row_weights))
+    shares, _ = sample.shares(row_weights, n_boot=0, seed=0)
+    spot = blind_spot(problem, shares[:, 0], ks=ks, level=level, levels=_levels(table))
+    return frozenset(spot.blind)
 
 
 _NAIVE = (

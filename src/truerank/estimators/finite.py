@@ -1,6 +1,9 @@
-r"""Some of the users, drawn without replacement: the error about all of them.
+r"""Whose metric is wanted: that of future users, or that of the users there are.
 
-``Users(m)`` ranks :math:`m` of :math:`M` users, and the metric wanted is that of these :math:`M`.
+A table holds the ranks of :math:`m` users. By default they are a sample of **future users**, an
+infinite population, whatever design chose them: resamples of the users are the error. Asked for in
+so many words (``population="finite"``), the metric is that of the :math:`M` users there are, of
+whom :math:`m` were drawn without replacement.
 What was looked at does not vary any more, so resamples of the users overstate the error. Write
 :math:`\hat T` for the estimate, :math:`T_m` for the metric of the ranked users and :math:`T_M` for
 that of all; with users in random order and :math:`f = m / M`,
@@ -24,46 +27,38 @@ that of all; with users in random order and :math:`f = m / M`,
   be, which makes the error larger, never smaller.
 
 The ratio to :math:`\mathrm{Var}(\hat T)` is kept within [0, 1]. Resamples are moved towards the
-estimate by its root, so that intervals agree. Valid where bias is small: none of this sees a bias.
+estimate by its root, so that intervals agree. With all users ranked in full nothing is left to
+chance. Valid where bias is small: none of this sees a bias.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.estimators.population import Population
 from truerank.estimators.problem import Problem
+from truerank.estimators.result import Estimate
 from truerank.estimators.samples import Sample
 from truerank.metrics import Metric
 from truerank.ranking.table import RankTable
 
 Float = NDArray[np.float64]
-Population = Literal["auto", "finite", "infinite"]
-
 _SMALL = 1e-300
 
 
-def sampled_fraction(table: RankTable, population: Population = "auto") -> float:
-    """The part of the wanted users that the table holds, m / M; 0 for users without end.
+def sampled_fraction(table: RankTable, population: Population = "infinite") -> float:
+    """The part of the wanted users that the table holds, m / M; 0 for future users.
 
-    ``auto`` is finite for ``Users(m)`` designs that know how many users there are. Any other table,
-    one of all users too, is a sample of users to come.
-
-    >>> table = RankTable.from_arrays([1, 5], 10, 10)
-    >>> sampled_fraction(table), sampled_fraction(table, "infinite")
-    (0.0, 0.0)
+    >>> sampled_fraction(RankTable.from_arrays([1, 5], 10, 10))
+    0.0
     """
-    if population not in get_args(Population):
-        raise InvalidArgumentError("population", population, "'auto', 'finite' or 'infinite'")
-    there_are = table.header.n_population
     if population == "infinite":
         return 0.0
-    if population == "auto" and (table.header.design.get("kind") != "users" or there_are is None):
-        return 0.0
+    there_are = table.header.n_population
     if there_are is None:
         raise InvalidArgumentError(
             "population", population, "'infinite' for a table that does not say n_population",
@@ -139,10 +134,12 @@ def finite_ratio(fraction: float, replicates: Float, part: UserPart | None = Non
     >>> round(finite_ratio(0.75, np.array([0.1, 0.2, 0.4])), 12)
     0.25
     """
-    if fraction == 0 or len(replicates) < 2:
+    if fraction == 0:
         return 1.0
     if part is None:
         return 1.0 - fraction
+    if len(replicates) < 2:
+        return 1.0
     variance = float(replicates.var(ddof=1))
     if variance == 0:
         return 1.0
@@ -151,10 +148,12 @@ def finite_ratio(fraction: float, replicates: Float, part: UserPart | None = Non
     return float(np.clip(1.0 - fraction * (2.0 * together - own) / variance, 0.0, 1.0))
 
 
-def finite_note(table: RankTable, ratio: float) -> str:
-    """The correction in words."""
-    m, M = table.n_users, table.header.n_population or 0
+def finite_note(found: Estimate, ratio: float) -> str:
+    """What is said of an estimate about the users there are, whose variance is ``ratio``."""
+    m, M = found.n_users, found.n_population or 0
+    if found.known:
+        return f"all {M:,} users were ranked in full: their metric is known, not estimated"
     return (
         f"{m:,} of {M:,} users were ranked and the estimate is about these {M:,}: its standard "
-        f"error is {np.sqrt(ratio):.0%} of what it would be for users to come"
+        f"error is {np.sqrt(ratio):.0%} of what it would be for future users"
     )

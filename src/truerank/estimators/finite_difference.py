@@ -12,14 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.errors import InvalidDataError
-from truerank.estimators.finite import (
-    Population,
-    UserPart,
-    finite_ratio,
-    sampled_fraction,
-    user_part,
-)
+from truerank.estimators.finite import UserPart, finite_ratio, sampled_fraction, user_part
 from truerank.estimators.methods import make_method
+from truerank.estimators.population import Population
 from truerank.estimators.problem import Problem
 from truerank.estimators.samples import Sample
 from truerank.metrics import Metric
@@ -35,7 +30,7 @@ def difference_ratio(
     *,
     method: str = "auto",
     seed: int = 0,
-    population: Population = "auto",
+    population: Population = "finite",
 ) -> float:
     """Variance of a difference about that of all M users, as a part of that of its resamples.
 
@@ -46,13 +41,13 @@ def difference_ratio(
             ``estimate(..., paired=True, population="infinite")`` for each table.
         method: Of the estimates.
         seed: Of these resamples.
-        population: As for :func:`truerank.estimate`; 1 is returned for users without end.
+        population: As for :func:`truerank.estimate`; 1 is returned for future users.
     """
     fractions = [sampled_fraction(table, population) for table in tables]
     if fractions[0] != fractions[1]:
         raise InvalidDataError(
             f"the tables hold {fractions[0]:.3g} and {fractions[1]:.3g} of their users; rank both "
-            "models with one Users(m) design, or pass population='infinite'"
+            "models with one design, or pass population='infinite'"
         )
     fraction = fractions[0]
     if fraction == 0 or method == "naive":

@@ -10,11 +10,25 @@ A target of global rank :math:`R` among :math:`N` meets :math:`n - 1` rivals dra
 
 The stopping rule of an adaptive sample, and random dropping that depends only on what was seen,
 multiply every column by the same number, so they cancel in any posterior.
+
+**A bin of ranks** needs no sum over its ranks. Without replacement, :math:`P(r \mid R)` times
+:math:`n / N` is the probability that the r-th best of a sample of n has rank R, so
+
+.. math::
+    \sum_{R=a}^{b} P(r \mid R)
+        = \frac Nn \bigl( P(X_b \ge r) - P(X_{a-1} \ge r) \bigr),
+    \qquad X_b \sim \mathrm{Hypergeometric}(N, b, n),
+
+where :math:`X_b` counts the sampled candidates among the b best: exact. With replacement the
+integral of the binomial over :math:`a - \tfrac12 .. b + \tfrac12` is the same with
+:math:`X_b \sim \mathrm{Binomial}(n, \theta)`, :math:`\theta = (b - \tfrac12) / (N - 1)`, and
+:math:`(N - 1) / n` in front; from the integral to the sum it is one term of Euler and Maclaurin,
+:math:`-\tfrac1{24} \bigl(f'(b + \tfrac12) - f'(a - \tfrac12)\bigr)`. What that leaves is below
+1e-6 of the largest probability of a column; the last ranks, where the binomial changes from rank
+to rank, are summed one by one.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numba import njit
@@ -26,18 +40,19 @@ from truerank.estimators.grid import RankGrid
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
-_TINY = 1e-18
+_TINY = 1e-22
+"""A probability below this share of the largest is none."""
 
-SUM_EVERY_RANK = 12_000
-"""Catalogues this small need no quadrature: every rank of a bin is summed."""
+LAST_RANKS = 128
+"""Ranks at the end of the catalogue that are summed one by one with replacement. At the top the
+grid does the same: its first bins hold one rank each."""
 
 
 def likelihood_matrix(cells: Cells, grid: RankGrid) -> Float:
     """P(cell | bin), averaged over the ranks of each bin: shape ``(len(cells), len(grid))``.
 
-    Memory: 8 bytes per cell and bin. Work: a recurrence over the ranks that are likely at all,
-    for each distinct (n_sampled, n_items).
+    Memory: 8 bytes per cell and bin, and 64 per candidate of the largest sample. Work: for each
+    distinct (n_sampled, n_items) and bin, a recurrence over the sampled ranks likely at all.
     """
     A = np.zeros((len(cells), len(grid)))
     rows = np.arange(len(cells))
@@ -64,128 +79,171 @@ def fill_likelihood(
         return
     slot = np.full(n + 1, -1, dtype=np.int64)
     slot[ranks] = rows
-    _fill(A, slot, grid.edges, n, n_items, replacement, _NODES, _WEIGHTS)
+    _fill(A, slot, grid.edges, n, n_items, replacement)
 
 
 @njit(nogil=True, cache=True)
-def _fill(
-    A: Float,
-    slot: Int,
-    edges: Int,
-    n: int,
-    n_items: int,
-    replacement: bool,
-    nodes: Float,
-    weights: Float,
-) -> None:
-    """Integrate P(r | R) over each bin.
+def _fill(A: Float, slot: Int, edges: Int, n: int, n_items: int, replacement: bool) -> None:
+    """Sum P(r | R) over the ranks of each bin and divide by their number.
 
-    A bin of at most 4 ranks, or any bin of a small catalogue, is summed. A wider one is cut
-    into panels no wider than twice the spread of R at this n, with Gauss-Legendre nodes in each.
-    Ranks above n_items are impossible for these rows.
+    ``slot[r]`` is the row of A for the sampled rank r, or -1. A bin may reach beyond n_items,
+    the candidates of these rows: ranks there are impossible for them.
     """
+    law = np.zeros(n)
+    low, high = np.zeros((3, n + 1)), np.zeros((3, n + 1))  # of X at the two ends of a bin
     for j in range(len(edges) - 1):
         first, last = edges[j], min(edges[j + 1] - 1, n_items)
-        width, whole = last - first + 1, edges[j + 1] - edges[j]
-        if width <= 0:
+        if first > last:
             return
-        if width <= 4 or n_items <= SUM_EVERY_RANK:
-            for R in range(first, last + 1):
-                _accumulate(A, slot, np.float64(R), 1.0 / whole, j, n, n_items, replacement)
-            continue
-        theta = min(max((first - 1) / (n_items - 1), 1.0 / n), 1.0 - 1.0 / n)
-        spread = n_items * math.sqrt(theta * (1.0 - theta) / n)
-        panels = min(64, max(1, math.ceil(width / (2.0 * spread))))
-        half = 0.5 * width / panels
-        for panel in range(panels):
-            middle = first - 0.5 + (2 * panel + 1) * half
-            for k in range(len(nodes)):
-                weight = weights[k] * half / whole
-                _accumulate(A, slot, middle + half * nodes[k], weight, j, n, n_items, replacement)
+        share = 1.0 / (edges[j + 1] - edges[j])
+        smooth = last  # up to this rank by the closed form, from there on one by one
+        if first == last:
+            smooth = first - 1
+        elif replacement:
+            smooth = max(first - 1, min(last, n_items - LAST_RANKS))
+        if smooth >= first:
+            a = _tails(low, first - 1, n, n_items, replacement)
+            b = _tails(high, smooth, n, n_items, replacement)
+            for r in range(max(1, a[0]), b[1] + 1):
+                if slot[r] >= 0:
+                    A[slot[r], j] += share * _bin_sum(
+                        r, low, a, high, b, first, smooth, n, n_items, replacement
+                    )
+        for R in range(smooth + 1, last + 1):
+            if replacement:
+                ends = _binomial(law, n - 1, (R - 1.0) / (n_items - 1.0))
+            else:
+                ends = _hypergeometric(law, n_items - 1, R - 1, n - 1)
+            for x in range(ends[0], ends[1] + 1):
+                if slot[x + 1] >= 0:
+                    A[slot[x + 1], j] += share * law[x]
 
 
 @njit(nogil=True, cache=True)
-def _accumulate(
-    A: Float,
-    slot: Int,
-    R: float,
-    weight: float,
-    column: int,
+def _bin_sum(
+    r: int,
+    low: Float,
+    a: tuple[int, int],
+    high: Float,
+    b: tuple[int, int],
+    first: int,
+    last: int,
     n: int,
     n_items: int,
     replacement: bool,
-) -> None:
-    """Add weight * P(r | R) for every r that is likely at all, outwards from the likeliest."""
-    theta = min(max((R - 1.0) / (n_items - 1.0), 0.0), 1.0)
-    mode = min(max(int(n * theta), 0), n - 1)  # of r - 1
+) -> float:
+    """The sum of P(r | R) over R = first..last, from the laws of X at both ends."""
+    # The smaller tails are subtracted: what is near 1 has lost its digits.
+    if _at(high, 1, b, r) <= 0.5:
+        mass = _at(high, 1, b, r) - _at(low, 1, a, r)
+    else:
+        mass = _at(low, 2, a, r) - _at(high, 2, b, r)
     if not replacement:
-        # Within the support: at most R - 1 rivals are better, at most N - R are worse.
-        mode = min(mode, int(R - 1.0 + 1e-9))
-        mode = max(mode, math.ceil(n - 1 - (n_items - R) - 1e-9))
-    start = math.exp(_log_pmf(mode, R, n, n_items, replacement, theta))
-    p, x = start, mode
-    while p > _TINY:
-        if slot[x + 1] >= 0:
-            A[slot[x + 1], column] += weight * p
-        if x == n - 1:
-            break
-        p *= _step(x, R, n, n_items, replacement, theta)
-        x += 1
-    p, x = start, mode
-    while x > 0:
-        back = _step(x - 1, R, n, n_items, replacement, theta)
-        if back <= 0.0:
-            break
-        p /= back
-        x -= 1
-        if p <= _TINY:
-            break
-        if slot[x + 1] >= 0:
-            A[slot[x + 1], column] += weight * p
+        return max(mass, 0.0) * n_items / n
+    total = mass * (n_items - 1.0) / n
+    total -= (_slope(high, b, r, last, n, n_items) - _slope(low, a, r, first - 1, n, n_items)) / 24
+    return max(total, 0.0)
 
 
 @njit(nogil=True, cache=True)
-def _step(x: int, R: float, n: int, n_items: int, replacement: bool, theta: float) -> float:
-    """P(x + 1) / P(x) where x = r - 1; 0 outside the support."""
+def _tails(law: Float, rank: int, n: int, n_items: int, replacement: bool) -> tuple[int, int]:
+    """Probabilities of X, and of X >= x and X < x, in the three rows of ``law``; its ends.
+
+    X counts the candidates of a sample of n, the target included, among the ``rank`` best.
+    """
     if replacement:
-        if theta >= 1.0:
-            return np.inf
-        return (n - 1.0 - x) / (x + 1.0) * theta / (1.0 - theta)
-    better = R - 1.0 - x
-    worse = n_items - R - (n - 1.0 - x) + 1.0
-    if better <= 1e-9:
-        return 0.0
-    if worse <= 1e-9:
-        return np.inf
-    return better / (x + 1.0) * (n - 1.0 - x) / worse
+        first, last = _binomial(law[0], n, (rank - 0.5) / (n_items - 1.0))
+    else:
+        first, last = _hypergeometric(law[0], n_items, rank, n)
+    total = 0.0
+    for x in range(last, first - 1, -1):
+        total += law[0, x]
+        law[1, x] = total
+    total = 0.0
+    for x in range(first, last + 1):
+        law[2, x] = total
+        total += law[0, x]
+    return first, last
 
 
 @njit(nogil=True, cache=True)
-def _log_pmf(x: int, R: float, n: int, n_items: int, replacement: bool, theta: float) -> float:
-    if replacement:
-        if theta <= 0.0:
-            return 0.0 if x == 0 else -np.inf
-        if theta >= 1.0:
-            return 0.0 if x == n - 1 else -np.inf
-        return _log_choose(n - 1.0, x) + x * math.log(theta) + (n - 1 - x) * math.log1p(-theta)
-    return (
-        _log_choose(R - 1.0, x)
-        + _log_choose(n_items - R, n - 1.0 - x)
-        - _log_choose(n_items - 1.0, n - 1.0)
-    )
+def _at(law: Float, row: int, ends: tuple[int, int], x: int) -> float:
+    """P(X >= x) or P(X < x), also where X is never."""
+    if x < ends[0]:
+        return 1.0 if row == 1 else 0.0
+    if x > ends[1]:
+        return 0.0 if row == 1 else 1.0
+    return float(law[row, x])
 
 
 @njit(nogil=True, cache=True)
-def _log_choose(a: float, b: float) -> float:
-    """Log C(a, b) for real a >= b - 1e-9; differences of lgamma cancel badly for huge a."""
-    if b <= 0.0:
+def _slope(law: Float, ends: tuple[int, int], r: int, rank: int, n: int, n_items: int) -> float:
+    """The derivative of P(r | R) in R at rank + 1/2, from Binomial(n, theta) at r."""
+    if r < ends[0] or r > ends[1]:
         return 0.0
-    if a - b < 1e-9:
-        return 0.0
-    if a > 1e6 and b < 1e5:
-        # log of a (a - 1) ... (a - b + 1) / b!, by Stirling with the difference in closed form.
-        c = a - b
-        log_falling = b * math.log(a) - (c + 0.5) * math.log1p(-b / a) - b
-        log_falling += (1.0 / (12.0 * a)) - (1.0 / (12.0 * c))
-        return log_falling - math.lgamma(b + 1.0)
-    return math.lgamma(a + 1.0) - math.lgamma(b + 1.0) - math.lgamma(a - b + 1.0)
+    theta = (rank - 0.5) / (n_items - 1.0)
+    p = law[0, r] * r / (n * theta)
+    return float(p * (r - 1.0 - (n - 1.0) * theta) / (theta * (1.0 - theta) * (n_items - 1.0)))
+
+
+@njit(nogil=True, cache=True)
+def _hypergeometric(p: Float, total: int, good: int, drawn: int) -> tuple[int, int]:
+    """How many of ``drawn`` out of ``total`` are among ``good``: fills p from its first to last."""
+    least, most = max(0, drawn - (total - good)), min(drawn, good)
+    mode = int((drawn + 1.0) * (good + 1.0) / (total + 2.0))
+    mode = min(max(mode, least), most)
+    p[mode] = 1.0
+    first, last = mode, mode
+    while last < most:
+        x = last
+        up = (good - x) / (x + 1.0) * ((drawn - x) / (total - good - drawn + x + 1.0))
+        if p[x] * up < _TINY:
+            break
+        last += 1
+        p[last] = p[x] * up
+    while first > least:
+        x = first - 1
+        up = (good - x) / (x + 1.0) * ((drawn - x) / (total - good - drawn + x + 1.0))
+        if p[first] < _TINY * up:
+            break
+        p[x] = p[first] / up
+        first = x
+    _normalise(p, first, last)
+    return first, last
+
+
+@njit(nogil=True, cache=True)
+def _binomial(p: Float, trials: int, theta: float) -> tuple[int, int]:
+    """Successes in ``trials``: fills p from its first to its last."""
+    if theta <= 0.0 or theta >= 1.0:
+        only = 0 if theta <= 0.0 else trials
+        p[only] = 1.0
+        return only, only
+    mode = min(max(int((trials + 1.0) * theta), 0), trials)
+    odds = theta / (1.0 - theta)
+    p[mode] = 1.0
+    first, last = mode, mode
+    while last < trials:
+        up = (trials - last) / (last + 1.0) * odds
+        if p[last] * up < _TINY:
+            break
+        p[last + 1] = p[last] * up
+        last += 1
+    while first > 0:
+        up = (trials - first + 1.0) / first * odds
+        if p[first] < _TINY * up:
+            break
+        p[first - 1] = p[first] / up
+        first -= 1
+    _normalise(p, first, last)
+    return first, last
+
+
+@njit(nogil=True, cache=True)
+def _normalise(p: Float, first: int, last: int) -> None:
+    """The probabilities that are left, so that they sum to one."""
+    total = 0.0
+    for x in range(first, last + 1):
+        total += p[x]
+    for x in range(first, last + 1):
+        p[x] /= total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from truerank.errors import InvalidArgumentError
+from truerank.estimators.population import Population
+from truerank.estimators.summary_text import estimate_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,15 +21,17 @@ class Diagnostics:
 
     Attributes:
         bounds: Smallest and largest value over all rank distributions that agree with the
-            samples at the stated confidence; None if not computed.
+            samples at the stated confidence, within the metric's limits; None if not computed.
         blind: Whether the samples alone hardly determine this metric, so that the estimate
             rests on smoothness.
+        examined: Whether that was looked at; False for sampled ranks without bounds.
         scored: Mean number of items scored per row.
         notes: All of it in words.
     """
 
     bounds: tuple[float, float] | None = None
     blind: bool = False
+    examined: bool = True
     scored: float = float("nan")
     notes: tuple[str, ...] = ()
 
@@ -44,6 +49,9 @@ class Estimate:
         std_error: Standard deviation over resamples of the users; nan without resampling.
         n_users: Users it rests on.
         method: How it was obtained.
+        population: Whose metric: that of future users (``infinite``), or of the users there are.
+        n_population: How many there are; None for future users.
+        limits: Smallest and largest value that the metric can have; intervals stay within.
         diagnostics: What to know before trusting it.
         replicates: Values over resamples of the users.
     """
@@ -53,45 +61,57 @@ class Estimate:
     std_error: float
     n_users: int
     method: str
+    population: Population = "infinite"
+    n_population: int | None = None
+    limits: tuple[float, float] = (-math.inf, math.inf)
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     replicates: NDArray[np.float64] = field(
         default_factory=lambda: np.empty(0), repr=False, compare=False
     )
 
+    @property
+    def known(self) -> bool:
+        """Whether nothing is left to chance: every user there is was ranked in full."""
+        return (
+            self.population == "finite"
+            and self.method == "exact"
+            and self.n_users == self.n_population
+        )
+
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Percentiles over resamples of the users; normal where there are fewer than 100.
 
-        It covers the metric of the population that the users are a sample of; for a ``Users(m)``
-        table that is the users there are. How often it does, method by method, is measured in
-        docs/coverage.md.
+        It is about the metric of :attr:`population`, and cut at the metric's limits. How often it
+        covers, method by method, is measured in docs/coverage.md.
         """
         if not 0 < level < 1:
             raise InvalidArgumentError("level", level, "between 0 and 1")
         if len(self.replicates) >= 100:
-            low, high = np.quantile(self.replicates, [(1 - level) / 2, (1 + level) / 2])
-            return float(low), float(high)
-        half = float(stats.norm.ppf(0.5 + level / 2)) * self.std_error
-        return self.value - half, self.value + half
+            ends = np.quantile(self.replicates, [(1 - level) / 2, (1 + level) / 2])
+        else:
+            half = float(stats.norm.ppf(0.5 + level / 2)) * self.std_error
+            ends = np.array([self.value - half, self.value + half])
+        low, high = np.clip(ends, *self.limits)
+        return float(low), float(high)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Plain values, ready for JSON; what the samples alone tell comes before the value."""
         low, high = self.interval()
         return {
             "metric": self.metric,
+            "bounds": self.diagnostics.bounds,
+            "blind": self.diagnostics.blind,
+            "examined": self.diagnostics.examined,
             "value": self.value,
             "std_error": self.std_error,
             "low": low,
             "high": high,
+            "population": self.population,
+            "n_population": self.n_population,
             "method": self.method,
             "n_users": self.n_users,
-            "bounds": self.diagnostics.bounds,
-            "blind": self.diagnostics.blind,
             "notes": list(self.diagnostics.notes),
         }
 
     def __str__(self) -> str:
-        low, high = self.interval()
-        return (
-            f"{self.metric} {self.value:.4f} ± {self.std_error:.4f} "
-            f"[{low:.4f}, {high:.4f}] ({self.method}, {self.n_users:,} users)"
-        )
+        return estimate_text(self)

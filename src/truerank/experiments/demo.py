@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from truerank.comparison import Verdict, compare
 from truerank.data import load_dataset
 from truerank.estimators import Estimate, estimate
+from truerank.estimators.summary_text import value_text
 from truerank.files import readable_errors
 from truerank.models import EASE, IALS, SLIM, ItemKNN, Popularity
 from truerank.ranking import Adaptive, Design, Full, RankTable, Sampled, Users, rank
@@ -114,6 +115,12 @@ class Showcase:
         ]
         return [metric, *(e.name for e in EVALUATIONS)], rows
 
+    @property
+    def extrapolated(self) -> bool:
+        """Whether a number of the tables is."""
+        rows = (row for models in self.estimates.values() for row in models.values())
+        return any(e.diagnostics.blind for row in rows for e in row.values())
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return {
@@ -165,12 +172,14 @@ def run_demo(split: Split, *, seed: int = 0, step: Callable[[], None] = lambda: 
             seconds[name] += time.perf_counter() - start
         step()
     estimates = {
-        e.name: {
-            model: _estimates(table, e.method, seed) for model, table in tables[e.design].items()
-        }
+        e.name: {model: _estimates(table, e, seed) for model, table in tables[e.design].items()}
         for e in EVALUATIONS
     }
     verdict = compare(tables["adaptive"], METRICS, seed=seed, progress=False)
+    for model, row in estimates["adaptive"].items():  # looked at once, by the verdict
+        for metric, found in row.items():
+            seen = verdict.estimates[model][metric].diagnostics
+            row[metric] = replace(found, diagnostics=seen)
     step()
     return Showcase(estimates=estimates, tables=tables, seconds=seconds, verdict=verdict)
 
@@ -190,15 +199,16 @@ def write_results(found: Showcase, folder: Path, *, force: bool = True) -> Path:
     return found.verdict.to_html(folder / "report.html", force=force)
 
 
-def _estimates(table: RankTable, method: str, seed: int) -> dict[str, Estimate]:
-    found = estimate(table, list(METRICS), method, seed=seed, bounds=False)
+def _estimates(table: RankTable, evaluation: Evaluation, seed: int) -> dict[str, Estimate]:
+    bounds = evaluation.name == "corrected, n = 100"
+    found = estimate(table, list(METRICS), evaluation.method, seed=seed, bounds=bounds)
     return {e.metric: e for e in found}
 
 
 def _cell(evaluation: Evaluation, e: Estimate) -> str:
     if evaluation.name == "full":  # the truth of these users
         return f"{e.value:.4f}"
-    return f"{e.value:.4f} ± {e.std_error:.4f}"
+    return value_text(e)
 
 
 def _slug(name: str) -> str:

@@ -1,6 +1,6 @@
 r"""What cheaper evaluation cost in certainty: the winner's error beside that of exact ranks.
 
-Both are about users to come, of whom the :math:`M` validation users are a sample. Exact ranks of
+Both are about future users, of whom the :math:`M` validation users are a sample. Exact ranks of
 all of them would have left :math:`\sqrt{\mathrm{Var}(x_u) / M}`, :math:`x_u` being a user's value.
 
 * **Exact ranks of** :math:`m` **users** (``Users(m)``): the variance is that of the ranked users,
@@ -32,7 +32,7 @@ NOTICEABLE = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certainty:
-    """Two standard errors of the best value, both for users to come.
+    """Two standard errors of the best value, both for future users.
 
     Attributes:
         n_ranked: Users that were ranked.
@@ -61,7 +61,7 @@ class Certainty:
                 f"{self.exact_error:.4f}, so sampling {price}"
             )
         return (
-            f"for users to come, exact ranks of all {self.n_users:,} validation users would have "
+            f"for future users, exact ranks of all {self.n_users:,} validation users would have "
             f"left a standard error of {self.exact_error:.4f} and these {self.n_ranked:,} leave "
             f"{self.std_error:.4f}, so sampling {price}"
         )

@@ -1,10 +1,11 @@
 r"""How a fitted model is examined: ranks of held-out items, then a value with its error.
 
 * **Every rank exact**: users have values :math:`x_u`; the value is their mean and its standard
-  error :math:`s / \sqrt n`, about users to come. Under ``Users(m)`` the error is about the
-  validation users, :math:`s \sqrt{(1 - m/M) / n}`.
+  error :math:`s / \sqrt n`.
 * **Sampled ranks**: :func:`truerank.estimate`, its standard error from resamples of the users; it
   holds both what the users and what the samples leave open.
+
+Both are about future users, of whom the validation users are a sample, ``Users(m)`` or not.
 
 Rivals are addressed by (seed, user, held-out item): every trial meets the same ones, and a user's
 rank does not depend on which other users were ranked.
@@ -20,7 +21,6 @@ from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError
 from truerank.estimators import Estimate, estimate
-from truerank.estimators.finite import sampled_fraction
 from truerank.metrics import Metric
 from truerank.ranking import Full, RankTable, Users, rank_pairs
 from truerank.ranking.columns import COLUMNS
@@ -124,8 +124,7 @@ class Examination:
             return found
         values = table.per_user(self.metric)[1]
         spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
-        left = max(0.0, 1.0 - sampled_fraction(table))
-        return replace(found, std_error=spread * float(np.sqrt(left / len(values))))
+        return replace(found, std_error=spread / float(np.sqrt(len(values))))
 
 
 def n_candidates(validation: Split, candidates: str) -> Rows:

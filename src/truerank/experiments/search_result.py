@@ -88,8 +88,8 @@ class SearchResult:
         best = self.best
         said = (
             f"{self._name(best)} is best of {len(self.trials):,} trials of {self.model} on "
-            f"{self.metric}: {best.value:.4f} ± {best.std_error:.4f} ({best.n_users:,} "
-            "validation users)"
+            f"{self.metric}: {best.value:.4f} ± {best.std_error:.4f} for future "
+            f"users (from {best.n_users:,} validation users)"
         )
         pruned = sum(trial.status == "pruned" for trial in self.trials)
         parts = []

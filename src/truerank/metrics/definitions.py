@@ -48,12 +48,14 @@ class Definition:
         cutoff: Whether the notation needs ``@K``, may have it, or has none.
         weight: w as a function of the number of held-out items and of K.
         joint: The value per user from sorted rows and K.
+        limits: Smallest and largest value that a user, and so a mean of users, can have.
     """
 
     value: Callable[..., NDArray[np.float64]]
     cutoff: Literal["required", "optional", "none"] = "required"
     weight: Callable[[Counts, int], Weights] | None = None
     joint: Callable[[Grouped, Any], NDArray[np.float64]] | None = None
+    limits: tuple[float, float] = (0.0, 1.0)
 
 
 def _per_target(n_targets: Counts, k: int) -> Weights:  # noqa: ARG001

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -58,6 +59,17 @@ class Metric:
     def linear(self) -> bool:
         """Whether a user's value is the sum of ``row_weight * row_values`` over their rows."""
         return self.function is not None or DEFINITIONS[self.name].weight is not None
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Smallest and largest value it can have; infinite for a function of one's own.
+
+        >>> parse("ndcg@10").limits, as_metric(np.log).limits
+        ((0.0, 1.0), (-inf, inf))
+        """
+        if self.function is not None:
+            return -math.inf, math.inf
+        return DEFINITIONS[self.name].limits
 
     def row_values(self, rank: ArrayLike, n_items: ArrayLike | None = None) -> PerRow:
         """F(R) of each row: the metric of a user who has this one held-out item.

@@ -149,6 +149,7 @@ class _Views:
             "caption": table.caption,
             "heads": heads,
             "rows": rows,
+            "remarks": table.notes,
             "notes": letters.notes(),
         }
 

@@ -51,8 +51,9 @@ def latex_table(table: Table, *, caption: str, label: str) -> str:
         r"    \bottomrule",
         r"  \end{tabular}",
     ]
-    if letters.notes():
+    if letters.notes() or table.notes:
         lines.append(r"  \par\smallskip\raggedright\footnotesize")
+        lines += [rf"  {latex_text(note)}\par" for note in table.notes]
         lines += [
             rf"  \textsuperscript{{{letter}}} {latex_text(note)}\par"
             for letter, note in letters.notes()

@@ -34,7 +34,8 @@ def markdown_table(table: Table) -> str:
         + " |"
         for cells in (heads, rule, *rows)
     ]
-    notes = [f"<sup>{letter}</sup> {escaped(note)}  " for letter, note in letters.notes()]
+    notes = [f"{escaped(note)}  " for note in table.notes]
+    notes += [f"<sup>{letter}</sup> {escaped(note)}  " for letter, note in letters.notes()]
     return "\n".join([*lines, "", *notes] if notes else lines)
 
 

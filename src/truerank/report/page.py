@@ -100,13 +100,15 @@ class Cell:
 class Table:
     """Rows under heads.
 
-    Columns from ``numeric_from`` on are aligned as numbers if there is a digit in them.
+    Columns from ``numeric_from`` on are aligned as numbers if there is a digit in them. ``notes``
+    stand below the table, such as what a mark inside a cell's text means.
     """
 
     heads: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
     numeric_from: int = 1
+    notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, start=1):

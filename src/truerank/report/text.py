@@ -29,7 +29,8 @@ def text_table(table: Table) -> str:
 
     lines = [one_line(table.caption), ""] if table.caption else []
     lines += [line(heads), "  ".join("─" * width for width in widths), *map(line, rows)]
-    notes = [f"[{letter}] {one_line(note)}" for letter, note in letters.notes()]
+    notes = [one_line(note) for note in table.notes]
+    notes += [f"[{letter}] {one_line(note)}" for letter, note in letters.notes()]
     return "\n".join([*lines, "", *notes] if notes else lines)
 
 

@@ -1,0 +1,86 @@
+r"""Resamples of users, at a cost that stops growing with their number.
+
+Users are drawn whole, with all their rows. Up to :data:`MOST_DRAWN` of them each is drawn for
+itself; beyond, they are dealt into :data:`GROUPS` groups by an addressed hash, and groups are
+drawn. A sum over users is a sum over groups, and with random groups
+
+.. math::  E\Bigl[\frac{G}{G-1} \sum_g (s_g - \bar s)^2\Bigr] = \mathrm{Var}\Bigl(\sum_u v_u\Bigr),
+
+so standard errors stay unbiased; their own relative error is :math:`1 / \sqrt{2G}`, .8 %, a third
+of what a thousand resamples leave. So a resample costs at most :data:`GROUPS` draws, and what it
+adds up is one number per cell and group, not per row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from truerank.rng import Stream, addresses, checked_seed, stream
+
+Float = NDArray[np.float64]
+Int = NDArray[np.int64]
+
+MOST_DRAWN = 50_000
+"""More users than this are drawn in groups."""
+
+GROUPS = 8_192
+"""Groups that more users are dealt into."""
+
+TOGETHER = 32
+"""Resamples added up at a time: memory, not the result, depends on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserResamples:
+    """``n_boot`` resamples of users numbered from 0: the same for the same numbers and seed.
+
+    Memory: 8 bytes per user beyond :data:`MOST_DRAWN`, and :data:`TOGETHER` resamples at a time.
+    """
+
+    n_users: int
+    n_boot: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        checked_seed(self.seed)
+
+    @property
+    def n_groups(self) -> int:
+        """How many there are to draw from, and are drawn."""
+        return self.n_users if self.n_users <= MOST_DRAWN else GROUPS
+
+    def group(self, user: Int) -> Int:
+        """What each of these users is drawn with: its number, or its group."""
+        if self.n_users <= MOST_DRAWN:
+            return user
+        words = addresses(self.seed, Stream.BOOTSTRAP, 0, np.arange(self.n_users))
+        return (words % np.uint64(GROUPS)).astype(np.int64)[user]
+
+    def sums(self, row: Int, user: Int, values: Float, n_rows: int) -> Float:
+        """Sums of values by ``row``, in every resample: shape ``(n_rows, n_boot)``.
+
+        Values are added in one order, by user and size, so the order they come in changes no bit.
+        """
+        if np.ptp(values) > 0:
+            order = np.lexsort((values, user))
+            row, user, values = row[order], user[order], values[order]
+        by_group = sparse.coo_array(
+            (values, (row, self.group(user))), shape=(n_rows, self.n_groups)
+        ).tocsr()
+        by_group.sort_indices()
+        total = np.empty((n_rows, self.n_boot))
+        for first in range(0, self.n_boot, TOGETHER):
+            last = min(first + TOGETHER, self.n_boot)
+            times = np.stack([self._times(b) for b in range(first, last)], axis=1)
+            total[:, first:last] = np.asarray(by_group @ times)
+        return total
+
+    def _times(self, b: int) -> Float:
+        """How often each is drawn in resample b."""
+        n = self.n_groups
+        drawn = stream(self.seed, Stream.BOOTSTRAP, 1 + b).integers(0, n, n)
+        return np.bincount(drawn, minlength=n).astype(np.float64)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Int = NDArray[np.int64]
+
 MOST_PAIRS = 40_000
 """Interactions of a world: a fit must not take longer than all of its checks."""
 
@@ -29,52 +31,26 @@ class Rows:
     user: NDArray[Any]
     item: NDArray[Any]
     weight: NDArray[np.float64] | None
-    timestamp: NDArray[np.int64]
+    timestamp: Int
     item_ids: NDArray[Any] | None
 
     def shuffled(self, rng: np.random.Generator) -> Rows:
         """The same rows and the same vocabulary in another order."""
         order = rng.permutation(len(self.user))
-        names = None if self.item_ids is None else rng.permutation(self.item_ids)
         return Rows(
             user=self.user[order],
             item=self.item[order],
             weight=None if self.weight is None else self.weight[order],
             timestamp=self.timestamp[order],
-            item_ids=names,
+            item_ids=None if self.item_ids is None else rng.permutation(self.item_ids),
         )
 
 
 def draw_rows(rng: np.random.Generator, n_users: int, n_items: int, id_kind: str) -> Rows:
-    """Distinct pairs: activity of users and popularity of items both have heavy tails."""
-    activity = np.minimum(
-        rng.lognormal(rng.uniform(0.3, 2.5), rng.uniform(0.2, 1.5), n_users), n_items
-    )
-    lengths = np.clip(activity.astype(np.int64) + 1, 1, n_items)
-    lengths[rng.random(n_users) < rng.choice([0.0, 0.1, 0.5])] = 1
-    # Somebody must have something to hold out, or a split has nothing to do.
-    lengths[0] = min(n_items, max(lengths[0], 3))
-    kept = np.cumsum(lengths) <= MOST_PAIRS
-    kept[0] = True
-    lengths = np.where(kept, lengths, 1)
-    touched = n_items if rng.random() < 0.5 else max(2, int(n_items * rng.uniform(0.3, 1.0)))
-    weights = 1.0 / (1.0 + np.arange(touched)) ** rng.uniform(0.0, 1.6)
-    reach = rng.permutation(n_items)[:touched]
-    edges = np.cumsum(weights)
-    drawn = np.searchsorted(edges, rng.random(int(2 * lengths.sum()) + 64) * edges[-1])
-    drawn = reach[np.minimum(drawn, touched - 1)]
-    user = np.repeat(np.arange(n_users), 2 * lengths)
-    pairs = np.unique(np.stack([user, drawn[: len(user)]]), axis=1)
-    user, item = pairs[0], pairs[1]
-    order = rng.permutation(len(user))
-    user, item = user[order], item[order]
-    order = np.argsort(user, kind="stable")
-    user, item = user[order], item[order]
-    first = np.searchsorted(user, np.arange(n_users))
-    keep = np.arange(len(user)) - first[user] < lengths[user]
-    user, item = user[keep], item[keep]
-    order = rng.permutation(len(user))
-    user, item = user[order], item[order]
+    """Distinct pairs of users and items, with names."""
+    lengths = _activity(rng, n_users, n_items)
+    popularity = _popularity(rng, n_items)
+    user, item = _pairs(rng, lengths, popularity)
     names = ids_of(rng, n_items, id_kind, "i")
     whole = n_items > 2_000 or rng.random() < 0.8
     return Rows(
@@ -86,7 +62,52 @@ def draw_rows(rng: np.random.Generator, n_users: int, n_items: int, id_kind: str
     )
 
 
-ALPHABET = ("é", "é", "ß", "Ω", "漢", "字", "ñ", "🙂", "👩‍👧", "ا", "क", " ", "'", '"', ",")
+def _activity(rng: np.random.Generator, n_users: int, n_items: int) -> Int:
+    """Items that each user reaches for: log-normal, and in some worlds many users have one."""
+    drawn = rng.lognormal(rng.uniform(0.3, 2.5), rng.uniform(0.2, 1.5), n_users)
+    lengths = 1 + np.minimum(drawn, n_items - 1).astype(np.int64)
+    lengths[rng.random(n_users) < rng.choice([0.0, 0.1, 0.5])] = 1
+    lengths[0] = min(n_items, max(3, int(lengths[0])))  # a split needs somebody to hold out from
+    return np.where(np.cumsum(lengths) <= MOST_PAIRS, lengths, 1)
+
+
+def _popularity(rng: np.random.Generator, n_items: int) -> NDArray[np.float64]:
+    """Chance of each item: a power law over those in reach, 0 for the cold ones."""
+    reach = n_items if rng.random() < 0.5 else max(2, int(n_items * rng.uniform(0.3, 1.0)))
+    popularity = np.zeros(n_items)
+    popularity[:reach] = (1.0 + np.arange(reach)) ** -rng.uniform(0.0, 1.6)
+    return rng.permutation(popularity / popularity.sum())
+
+
+def _pairs(
+    rng: np.random.Generator, lengths: Int, popularity: NDArray[np.float64]
+) -> tuple[Int, Int]:
+    """Draws of items for every user, repetitions taken once, in no order."""
+    user = np.repeat(np.arange(len(lengths)), lengths)
+    item = rng.choice(len(popularity), len(user), p=popularity)
+    pairs = np.unique(np.stack([user, item]), axis=1)
+    user, item = rng.permutation(pairs, axis=1)
+    return user, item
+
+
+ALPHABET = (
+    "\u00e9",
+    "e\u0301",
+    "ß",
+    "Ω",
+    "漢",
+    "字",
+    "ñ",
+    "🙂",
+    "👩‍👧",
+    "ا",
+    "क",
+    " ",
+    "'",
+    '"',
+    ",",
+)
+"""First letters of unicode ids: two spellings of é, and what files quote."""
 
 
 def ids_of(rng: np.random.Generator, n: int, kind: str, letter: str) -> NDArray[Any]:
@@ -99,5 +120,4 @@ def ids_of(rng: np.random.Generator, n: int, kind: str, letter: str) -> NDArray[
         return np.array(["0" * (i % 3) + str(i // 3) for i in rng.permutation(n)])
     if kind == "text":
         return np.array([f"{letter}{i}" for i in rng.permutation(n)])
-    letters = rng.integers(0, len(ALPHABET), n)
-    return np.array([f"{ALPHABET[k]}{letter}{i}" for k, i in zip(letters, range(n), strict=True)])
+    return np.array([f"{rng.choice(ALPHABET)}{letter}{i}" for i in rng.permutation(n)])

@@ -61,8 +61,8 @@ def rank_in_list(
 
 def slow_ranks(
     scorer: Any, users: Int, items: Int, seen: Any, *, ties: str, seed: int, rows: Int
-) -> Iterator[tuple[int, int, bool]]:
-    """(row, rank, whether anything ties with it) of some rows."""
+) -> Iterator[tuple[int, int]]:
+    """(row, rank) of some rows."""
     order = rows[np.argsort(users[rows], kind="stable")]
     previous, scores, words = -1, np.empty(0), np.empty(0, np.uint64)
     for row in order:
@@ -75,6 +75,4 @@ def slow_ranks(
             candidates[seen.items_of(user)] = False
         candidates[target] = True
         own = items[users == user]
-        found = rank_in_list(scores, target, candidates, own, ties, words)
-        tied = int(((scores == scores[target]) & candidates).sum()) > 1
-        yield int(row), found, tied
+        yield int(row), rank_in_list(scores, target, candidates, own, ties, words)

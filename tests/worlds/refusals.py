@@ -33,8 +33,8 @@ def _nothing_to_hold_out(world: World) -> bool:
     return int(counts.max()) < least.get(world.plan.split, 2)
 
 
-def _rules_drop(world: World) -> bool:
-    return True  # whether a rule of the split may drop is part of its own draw
+def _always(world: World) -> bool:
+    return True
 
 
 def _is_split(name: str) -> Callable[[World], bool]:
@@ -58,17 +58,12 @@ def _cutoff_beyond(world: World) -> bool:
 
 
 def _several_targets(world: World) -> bool:
-    several = len(world.users) > world.n_held_out_users
-    return several and any(not as_metric(m).linear for m in world.metrics)
+    return world.several_targets and any(not as_metric(m).linear for m in world.metrics)
 
 
 def _nobody_else(world: World) -> bool:
     targets = np.bincount(world.users)[world.users]
     return bool((targets >= world.n_candidates).any())
-
-
-def _uneven_lists(world: World) -> bool:
-    return world.split.report.overlapping_pairs > 0 and world.seen is not None
 
 
 def _sizes_differ(world: World) -> bool:
@@ -78,11 +73,16 @@ def _sizes_differ(world: World) -> bool:
 
 REFUSALS = (
     Refusal("nothing can be held out", _nothing_to_hold_out, "users have too few items"),
-    Refusal("nothing is held out", _rules_drop, "the world's own rules drop everything"),
-    Refusal("nothing is left to train on", _rules_drop, "everything is held out"),
+    Refusal("nothing is held out", _always, "the world's own rules may drop everything"),
+    Refusal("nothing is left to train on", _always, "the world may hold out everything"),
     Refusal("a cut at time", _is_split("temporal"), "all times are equal"),
     Refusal("^n_users must be", _is_split("strong"), "too few users to take some away"),
     Refusal("^n0? must be (at most|less than)", _asked_for_too_many, "asked for by number"),
+    Refusal(
+        "each pair needs at least one negative",
+        lambda world: int(world.n_candidates.min()) == 1,
+        "the target is the only candidate",
+    ),
     Refusal(
         "rank 2 was asked of PureSVD",
         lambda world: "PureSVD rank=2" in world.plan.models,
@@ -91,7 +91,11 @@ REFUSALS = (
     Refusal("with K at most|^the cutoff of", _cutoff_beyond, "a list has no such place"),
     Refusal("a weighted sum over held-out items", _several_targets, "needs joint ranks"),
     Refusal("no candidate that is not held out", _nobody_else, "auc has no pair"),
-    Refusal("differ in n_items; held-out items of one user", _uneven_lists, "leaks were kept"),
+    Refusal(
+        "differ in n_items; held-out items of one user",
+        lambda world: world.leaky,
+        "leaks were kept",
+    ),
     Refusal("needs one sample size and one number", _sizes_differ, "the method is for one size"),
     Refusal(
         "method 'exact' needs every row",

@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 import pytest
-from tests.worlds.fuzz import Ran, run_worlds
+from tests.worlds.plan import plan_of
+from tests.worlds.process import Ran, run_worlds
 from tests.worlds.reference import rank_in_list
-from tests.worlds.world import plan_of
 
 SEEDS = range(100, 140)
 
@@ -17,17 +17,14 @@ SEEDS = range(100, 140)
 def worlds() -> dict[int, Ran]:
     """All of them, in one process that may die without taking the tests along."""
     until = time.monotonic() + 600
-    found: dict[int, Ran] = {}
-    for ran in run_worlds(iter(SEEDS), until=until, processes=1):
-        found[ran.seed] = ran
-    return found
+    ran = list(run_worlds(iter(SEEDS), until=until, processes=1))
+    return {world.seed: world for world in ran}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_world(worlds: dict[int, Ran], seed: int) -> None:
     ran = worlds[seed]
-    broken = {k: o["message"] for k, o in ran.outcomes.items() if o["status"] == "BROKEN"}
-    assert not broken, f"{ran.description}\n{broken}"
+    assert not ran.broken, f"{ran.description}\n{ran.broken}"
 
 
 def test_most_worlds_can_be_made(worlds: dict[int, Ran]) -> None:

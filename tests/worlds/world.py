@@ -1,9 +1,7 @@
-"""A random world: everything about it is a function of one whole number."""
+"""A random world as truerank meets it: data, split, models, design, tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,191 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 import truerank as tr
-from truerank.estimators.methods import METHODS, SLOW_TO_REFIT
+from truerank.metrics import as_metric
 
-from .people import ID_KINDS, Rows, draw_rows
+from .designs import INNER, given_negatives
+from .draws import log_uniform
+from .people import Rows, draw_rows
+from .plan import plan_of
 from .scorers import KINDS, Folded
+from .splits import SPLITS
 
-MOST_SCORES = 3 * 10**7
-"""Users times items of an ordinary world; one in twenty may have ten times as many."""
-
-LARGEST_CATALOGUE, MOST_USERS = 200_000, 5_000
-TIE_RULES = ("half", "optimistic", "pessimistic", "random")
-METRICS = (
+CUT_METRICS = (
     "recall", "recall-capped", "precision", "ndcg", "ndcg-uncapped", "hit", "mrr", "ap",
     "ap-capped",
 )  # fmt: skip
-ANY_SIZES = ["naive", "rank-unbiased", "mle", "wmle-ap", "wmle-ndcg"]
-"""Methods that take any mixture of sizes."""
-
-EXECUTORS = {"none": 0.4, "serial": 0.2, "threads": 0.38, "processes": 0.02}
-"""How often each is taken; processes are slow to start."""
+WHOLE_METRICS = ("auc", "mrr", "ap")
+"""Metrics with a cutoff, and without."""
 
 Int = NDArray[np.int64]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What a world is made of, drawn before anything of truerank runs."""
-
-    seed: int
-    n_users: int
-    n_items: int
-    id_kind: str
-    split: str
-    models: tuple[str, str]
-    candidates: str
-    ties: str | None
-    design: str
-    method: str
-    executor: str
-    n_boot: int
-    rank_seed: int
-
-
-def plan_of(seed: int) -> Plan:
-    """The plan of a world; sizes are log-uniform."""
-    rng = np.random.default_rng([18, seed])
-    work = MOST_SCORES * (10 if rng.random() < 0.05 else 1)
-    n_items = log_uniform(rng, 2, LARGEST_CATALOGUE)
-    n_users = log_uniform(rng, 1, min(MOST_USERS, max(1, work // n_items)))
-    able = [name for name, kind in KINDS.items() if kind.most_items >= n_items]
-    design = str(rng.choice(list(DESIGNS)))
-    slow = n_users * n_items > 10**6
-    methods = [name for name in METHODS if not (slow and name in SLOW_TO_REFIT)]
-    candidates = str(rng.choice(["unseen", "all"]))
-    if "sampled" not in design or candidates == "unseen":  # sizes differ: most would refuse
-        methods = [*(ANY_SIZES * 5), *methods]
-    return Plan(
-        seed=seed,
-        n_users=n_users,
-        n_items=n_items,
-        id_kind=str(rng.choice(ID_KINDS)),
-        split=str(rng.choice(list(SPLITS))),
-        models=(str(rng.choice(able)), str(rng.choice(able))),
-        candidates=candidates,
-        ties=None if rng.random() < 0.5 else str(rng.choice(TIE_RULES)),
-        design=design,
-        method="auto" if rng.random() < 0.4 else str(rng.choice(methods)),
-        executor=str(
-            rng.choice(["none", "serial", "threads", "processes"], p=[0.4, 0.2, 0.38, 0.02])
-        ),
-        n_boot=int(rng.choice([0, 25, 120, 200])),
-        rank_seed=int(rng.integers(2**40)),
-    )
-
-
-def log_uniform(rng: np.random.Generator, least: int, most: int) -> int:
-    """A whole number whose logarithm is uniform."""
-    return int(np.clip(np.exp(rng.uniform(np.log(least), np.log(most + 1))), least, most))
-
-
-# ---------------------------------------------------------------- splits
-
-Splitter = Callable[[tr.Interactions, np.random.Generator], Any]
-
-
-def _rules(rng: np.random.Generator, *names: str) -> dict[str, str]:
-    choices = {
-        "short_users": ("keep_in_train", "drop"),
-        "cold_items": ("keep", "drop"),
-        "new_users": ("keep", "drop"),
-        "overlap": ("drop", "keep"),
-    }
-    return {name: str(rng.choice(choices[name], p=[0.8, 0.2])) for name in names}
-
-
-def _within(function: str, **settings: Any) -> Splitter:
-    def split(data: tr.Interactions, rng: np.random.Generator) -> Any:
-        rules = _rules(rng, "short_users", "cold_items")
-        by, seed = str(rng.choice(["random", "latest"])), int(rng.integers(2**40))
-        return getattr(tr.split, function)(data, **settings, by=by, seed=seed, **rules)
-
-    return split
-
-
-def _temporal(data: tr.Interactions, rng: np.random.Generator) -> Any:
-    rules = _rules(rng, "short_users", "cold_items", "new_users")
-    return tr.split.temporal(data, fraction=float(rng.uniform(0.05, 0.6)), **rules)
-
-
-def _strong(data: tr.Interactions, rng: np.random.Generator) -> Any:
-    rules = _rules(rng, "short_users", "cold_items")
-    fold_in = float(rng.uniform(0.3, 0.9))
-    return tr.split.strong_generalization(
-        data, n_users=max(1, data.n_users // 4), fold_in=fold_in, seed=int(rng.integers(2**40)),
-        **rules,
-    )  # fmt: skip
-
-
-def _from_parts(data: tr.Interactions, rng: np.random.Generator) -> Any:
-    """Parts that overlap, with held-out users and items that training has never seen."""
-    held = rng.random(len(data)) < rng.uniform(0.1, 0.6)
-    train = ~held | (rng.random(len(data)) < rng.choice([0.0, 0.2]))
-    return tr.split.from_parts(
-        data.select(train), data.select(held),
-        **_rules(rng, "short_users", "cold_items", "new_users", "overlap"),
-    )  # fmt: skip
-
-
-SPLITS: dict[str, Splitter] = {
-    "leave_one_out": _within("leave_one_out"),
-    "leave_k_out 2": _within("leave_k_out", k=2),
-    "leave_k_out 5": _within("leave_k_out", k=5),
-    "ratio 0.2": _within("ratio", fraction=0.2),
-    "ratio 0.6": _within("ratio", fraction=0.6),
-    "temporal": _temporal,
-    "strong": _strong,
-    "from_parts": _from_parts,
-}
-
-# ---------------------------------------------------------------- designs
-
-
-def _size(rng: np.random.Generator, room: int) -> int:
-    """A sample that fits ``room`` candidates; one in ten that may not."""
-    if rng.random() < 0.1:
-        return int(rng.choice([2, 100, room + 1]))
-    return log_uniform(rng, 2, max(2, min(room, 20_000)))
-
-
-def _growing(rng: np.random.Generator, room: int) -> Any:
-    n0 = log_uniform(rng, 2, max(2, min(room, 200)))
-    return tr.Adaptive(n0=n0, n_max=n0 * int(rng.integers(1, 40)))
-
-
-def _free(rng: np.random.Generator, room: int) -> Any:
-    return tr.Adaptive(
-        n0=log_uniform(rng, 2, max(2, min(room, 200))),
-        growth=float(rng.uniform(1.1, 5.0)),
-        budget=float(rng.uniform(5, 500)) if rng.random() < 0.7 else np.inf,
-        top=int(rng.integers(1, 50)) if rng.random() < 0.5 else None,
-    )
-
-
-def _repeated(rng: np.random.Generator, room: int) -> Any:
-    n0 = log_uniform(rng, 2, max(2, min(room - 1, 200)))
-    return tr.Adaptive(n0=n0, n_max=8 * n0, replacement=True)
-
-
-INNER: dict[str, Callable[[np.random.Generator, int], Any]] = {
-    "full": lambda rng, room: tr.Full(),
-    "sampled": lambda rng, room: tr.Sampled(_size(rng, room)),
-    "sampled with replacement": lambda rng, room: tr.Sampled(
-        _size(rng, room - 1), replacement=True
-    ),
-    "adaptive": lambda rng, room: tr.Adaptive(),
-    "adaptive n_max": _growing,
-    "adaptive free": _free,
-    "adaptive with replacement": _repeated,
-}
-DESIGNS = (*INNER, "users full", "users sampled", "users adaptive")
-
-# ---------------------------------------------------------------- the world
-
-
 class World:
-    """A world as truerank meets it; parts are made when first asked for, and once."""
+    """Everything is a function of one number; parts are made when first asked for, and once."""
 
     def __init__(self, seed: int) -> None:
         self.plan = plan_of(seed)
@@ -203,6 +37,8 @@ class World:
     def rng(self, purpose: int) -> np.random.Generator:
         """Random numbers for one purpose; no part of a world depends on what was made before."""
         return np.random.default_rng([18, self.plan.seed, purpose])
+
+    # ------------------------------------------------------------ data, split, models
 
     @cached_property
     def rows(self) -> Rows:
@@ -244,11 +80,12 @@ class World:
         return self.model_of(self.split, 1)
 
     @cached_property
-    def seen(self) -> Any:
-        """Items that are no candidates, or None."""
-        if self.plan.candidates == "all":
-            return None
-        return self.split.train if self.split.fold_in is None else self.split.fold_in
+    def scorer(self) -> Any:
+        """What is ranked: the model, or the model with the held-out users folded in."""
+        fold_in = self.split.fold_in
+        return self.model if fold_in is None else self.model.fold_in(fold_in)
+
+    # ------------------------------------------------------------ held-out rows
 
     @cached_property
     def users(self) -> Int:
@@ -259,38 +96,52 @@ class World:
         return np.asarray(self.split.held_out.indices, np.int64)
 
     @cached_property
-    def n_candidates(self) -> Int:
-        """Candidates of each row, the slow way."""
-        n = np.full(len(self.users), self.split.train.n_items)
-        if self.seen is not None:
-            known = [set(self.seen.items_of(u).tolist()) for u in range(self.seen.n_users)]
-            for row, (u, i) in enumerate(zip(self.users, self.items, strict=True)):
-                n[row] -= len(known[u]) - (int(i) in known[u])
-        return n
-
-    @cached_property
     def n_held_out_users(self) -> int:
         return len(np.unique(self.users))
 
-    @cached_property
-    def design(self) -> Any:
-        rng, room = self.rng(5), int(self.n_candidates.min())
-        name = self.plan.design
-        if not name.startswith("users "):
-            return INNER[name](rng, room)
-        m = log_uniform(rng, 1, self.n_held_out_users)
-        return tr.Users(m, INNER[name.removeprefix("users ")](rng, room))
+    @property
+    def several_targets(self) -> bool:
+        """Whether a user has more than one held-out item."""
+        return len(self.users) > self.n_held_out_users
 
     @cached_property
-    def metrics(self) -> list[str]:
-        """Some of the notation; one in six has a cutoff beyond the catalogue."""
-        rng, most = self.rng(6), int(self.n_candidates.min())
-        names = [str(name) for name in rng.choice(METRICS, 3, replace=False)]
-        ks = [log_uniform(rng, 1, max(1, min(most, 100))) for _ in names]
-        if rng.random() < 1 / 6:
-            ks[0] = int(self.n_candidates.max()) + 1
-        found = [f"{name}@{k}" for name, k in zip(names, ks, strict=True)]
-        return [*found, str(rng.choice(["auc", "mrr", "ap"]))]
+    def seen(self) -> Any:
+        """Items that are no candidates, or None."""
+        if self.plan.candidates == "all":
+            return None
+        return self.split.train if self.split.fold_in is None else self.split.fold_in
+
+    @cached_property
+    def seen_of_row(self) -> list[Int]:
+        """Items that are no candidates of each row's user, but for the target itself."""
+        if self.seen is None:
+            return [np.empty(0, np.int64)] * len(self.users)
+        known = {int(u): self.seen.items_of(int(u)) for u in np.unique(self.users)}
+        return [known[int(u)] for u in self.users]
+
+    @cached_property
+    def n_candidates(self) -> Int:
+        """Candidates of each row, the slow way."""
+        pairs = zip(self.items, self.seen_of_row, strict=True)
+        return np.array([self.split.train.n_items - int((s != i).sum()) for i, s in pairs])
+
+    @property
+    def leaky(self) -> bool:
+        """Held-out items that are excluded for each other: a user's rows are in different lists."""
+        return bool(self.split.report.overlapping_pairs > 0 and self.seen is not None)
+
+    # ------------------------------------------------------------ tables
+
+    @cached_property
+    def design(self) -> Any:
+        rng, room, name = self.rng(5), int(self.n_candidates.min()), self.plan.design
+        if name == "given":
+            n_items = self.split.train.n_items
+            return given_negatives(rng, self.items, self.seen_of_row, n_items, room)
+        if name.startswith("users "):
+            m = log_uniform(rng, 1, self.n_held_out_users)
+            return tr.Users(m, INNER[name.removeprefix("users ")](rng, room))
+        return INNER[name](rng, room)
 
     @property
     def rank_options(self) -> dict[str, Any]:
@@ -316,6 +167,45 @@ class World:
     def table(self) -> tr.RankTable:
         return self.rank(self.design, executor=self.executor)
 
+    def some_rows(self, most_scores: int) -> Int:
+        """All rows of some users, so many that no more than this many items are scored."""
+        users = self.rng(23).permutation(np.unique(self.users))
+        n = max(2, most_scores // self.split.train.n_items)
+        return np.flatnonzero(np.isin(self.users, users[:n]))
+
+    def rank_rows(self, rows: Int, design: Any, **options: Any) -> tr.RankTable:
+        """Some rows of the world by themselves."""
+        told = {k: v for k, v in self.rank_options.items() if k != "candidates"} | options
+        return tr.rank_pairs(
+            self.scorer, self.users[rows], self.items[rows], design, exclude=self.seen, **told
+        )
+
+    # ------------------------------------------------------------ metrics
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """Some of the notation; one in six has a cutoff beyond the catalogue."""
+        rng, most = self.rng(6), int(self.n_candidates.min())
+        names = [str(name) for name in rng.choice(CUT_METRICS, 3, replace=False)]
+        ks = [log_uniform(rng, 1, max(1, min(most, 100))) for _ in names]
+        if rng.random() < 1 / 6:
+            ks[0] = int(self.n_candidates.max()) + 1
+        cut = [f"{name}@{k}" for name, k in zip(names, ks, strict=True)]
+        return [*cut, str(rng.choice(WHOLE_METRICS))]
+
+    def safe_metrics(self, *tables: tr.RankTable) -> list[str]:
+        """The world's metrics that nobody has a reason to refuse on these tables."""
+        joint = all(bool(table.is_exact.all()) for table in tables) or not self.several_targets
+        targets = np.bincount(self.users)[self.users]
+        pairs = bool((targets < self.n_candidates).all()) and not self.leaky
+        found = []
+        for name in self.metrics:
+            metric = as_metric(name)
+            listed = (metric.k or 1) <= int(self.n_candidates.min())
+            if listed and (metric.linear or joint) and (name != "auc" or pairs):
+                found.append(name)
+        return found or ["recall@1"]
+
     def describe(self) -> str:
         """The world in a few readable lines."""
         plan = self.plan
@@ -323,10 +213,8 @@ class World:
             f"world {plan.seed}: {plan.n_users:,} users x {plan.n_items:,} items",
             f"  split {plan.split}, models {plan.models[0]} and {plan.models[1]}",
             f"  {plan.id_kind} ids, candidates {plan.candidates}, ties {plan.ties or 'by default'}",
-            f"  design {plan.design}, executor {plan.executor}",
+            f"  design {plan.design}, executor {plan.executor}, population {plan.population}",
             f"  method {plan.method}, n_boot {plan.n_boot}, seed of ranks {plan.rank_seed}",
         ]
-        for label, name in (("design", "design"), ("metrics", "metrics"), ("split", "split")):
-            if name in self.__dict__:
-                lines.append(f"  {label}: {self.__dict__[name]!r}")
-        return "\n".join(lines)
+        made = [name for name in ("design", "metrics", "split") if name in self.__dict__]
+        return "\n".join([*lines, *(f"  {name}: {self.__dict__[name]!r}"[:400] for name in made)])

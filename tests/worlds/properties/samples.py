@@ -58,7 +58,7 @@ def exact_rows_are_exact(world: World) -> None:
 
 def sampling_everything_is_exact(world: World) -> None:
     """Sampled(n = all candidates) gives the rank of Full(), in bits."""
-    rows = world.some_rows(3_000_000)
+    rows = world.some_rows(500_000)
     n = int(world.n_candidates[rows].min())
     if n < 2:
         raise NothingToCheck

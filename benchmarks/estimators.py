@@ -23,6 +23,7 @@ from truerank.estimators.cells import cells_of
 from truerank.estimators.em import em
 from truerank.estimators.mes import MaximumEntropy
 from truerank.estimators.problem import Problem
+from truerank.estimators.samples import Sample
 from truerank.estimators.simulate import simulate
 from truerank.ranking.counts import count_rows
 
@@ -111,6 +112,82 @@ def peak() -> float:
     return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1024
 
 
+def forget_peak() -> float:
+    """Forget the peak so far; the memory held now, in MB."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return peak()
+
+
+def size_of(table: tr.RankTable) -> float:
+    """Memory of a table's columns, in MB."""
+    columns = ("user", "item", "rank", "n_sampled", "n_items", "weight", "n_scored")
+    return sum(getattr(table, column).nbytes for column in columns) / 2**20
+
+
+def compare_many_users(n_users: int = 1_000_000) -> list[tuple[str, str, float]]:
+    """Two sampled tables of as many users; the plain way draws every row in every resample."""
+    n_items, n, n_boot = 50_000, 100, 1_000
+    rng = np.random.default_rng(2)
+    R = exact_ranks(n_items, n_users)
+    other = np.clip(R * np.exp(0.3 * rng.standard_normal(n_users)), 1, n_items).astype(int)
+    tables = {
+        name: tr.RankTable.from_arrays(
+            1 + rng.hypergeometric(r - 1, n_items - r, n - 1), n, n_items
+        )
+        for name, r in (("a", R), ("b", other))
+    }
+
+    def compared() -> None:
+        tr.compare(tables, ["recall@10", "ndcg@10"], n_boot=n_boot, progress=False)
+
+    compared()
+    held = forget_peak()
+    start = time.perf_counter()
+    compared()
+    ours = time.perf_counter() - start
+    grown = (peak() - held) / sum(map(size_of, tables.values()))
+    start = time.perf_counter()
+    for table in tables.values():
+        sample = Sample.of(table)
+        sample.shares(np.ones(n_users), n_boot=n_boot, seed=0, paired=True)
+    resampled = time.perf_counter() - start
+    start = time.perf_counter()
+    for _ in range(3):
+        times = np.bincount(rng.integers(0, n_users, n_users), minlength=n_users)
+        for table in tables.values():
+            np.bincount(table.rank, times, n + 1)
+    plain = (time.perf_counter() - start) / 3 * n_boot
+    return [
+        ("compare, two sampled tables of 10^6 users, s", "<= 5", ours),
+        ("... resampling: row by row / ours", ">= 5", plain / resampled),
+        ("... memory beyond the tables / tables", "<= 1", grown),
+    ]
+
+
+def million_counted(n_rows: int) -> float:
+    """Million rows a second that are reduced to counts."""
+    rng = np.random.default_rng(0)
+    rank = rng.integers(1, 26, n_rows, dtype=np.int64)
+    size = rng.choice(np.array([25, 50, 100, 200]), n_rows)
+    items, ones = np.full(n_rows, 10_000), np.ones(n_rows)
+    return n_rows / seconds(lambda: count_rows(rank, size, items, ones), 2) / 1e6
+
+
+def estimate_many_rows(n_rows: int) -> list[tuple[str, str, float]]:
+    """One long sampled table, with its bootstrap."""
+    rank = np.random.default_rng(3).integers(1, 101, n_rows)
+    table = tr.RankTable.from_arrays(rank, 100, 50_000)
+    held = forget_peak()
+    start = time.perf_counter()
+    tr.estimate(table, ["recall@10", "ndcg@10"])
+    took = time.perf_counter() - start
+    grown = (peak() - held) / size_of(table)
+    return [
+        ("estimate with intervals, million rows/s", "-", n_rows / took / 1e6),
+        ("... memory beyond the table / table", "<= 1", grown),
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("bench-output"))
@@ -156,19 +233,15 @@ def main() -> None:
     n_items = 100_000_000
     R, r = problem_of(n_items, 1_000, 1_000_000)
     table = tr.RankTable.from_arrays(r, 1_000, n_items, replacement=True)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
-    before = peak()
+    before = forget_peak()
     once = seconds(lambda: tr.estimate(table, METRICS, n_boot=0, bounds=False))
     grown = peak() - before
     rows.append(("10^8 items, n = 1,000, 10^6 users: all metrics, s", "~ 1", once))
     rows.append(("... memory beyond the table, MB", "<= 500", grown))
 
-    rng = np.random.default_rng(0)
-    rank = rng.integers(1, 26, options.rows, dtype=np.int64)
-    size = rng.choice(np.array([25, 50, 100, 200]), options.rows)
-    items, ones = np.full(options.rows, 10_000), np.ones(options.rows)
-    counting = seconds(lambda: count_rows(rank, size, items, ones), 2)
-    rows.append(("rows reduced to counts, million/s", ">= 50", options.rows / counting / 1e6))
+    rows.append(("rows reduced to counts, million/s", ">= 50", million_counted(options.rows)))
+    rows += estimate_many_rows(options.rows // 2)
+    rows += compare_many_users()
 
     print(f"{'what':52} {'wanted':>8} {'got':>12}")
     for what, want, got in rows:

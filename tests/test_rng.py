@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
+import truerank
 from truerank.errors import InvalidArgumentError
 from truerank.rng import GOLDEN, Stream, addresses, checked_seed, stream, uniforms
 
@@ -54,6 +56,18 @@ def test_addresses_differ_where_anything_differs() -> None:
         for key in ((), (0,), (1,), (0, 0), (0, 1), (1, 0))
     ]
     assert len(set(words)) == len(words)
+
+
+def test_every_generator_of_the_library_has_a_numbered_purpose() -> None:
+    """A purpose numbered by hand was used twice: search drew what learning drew."""
+    home = Path(truerank.__file__).parent
+    by_hand = [
+        f"{path.relative_to(home)}:{number}"
+        for path in sorted(home.rglob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if "default_rng(" in line and ">>>" not in line and path.name != "rng.py"
+    ]
+    assert not by_hand, "use truerank.rng.stream with a purpose of Stream"
 
 
 def test_words_are_uniform_and_neighbours_unrelated() -> None:

@@ -12,7 +12,7 @@ hundred, in any order, after a restart. Two forms:
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, unique
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 """The odd increment of SplitMix64 [steele2014]_: 2**64 divided by the golden ratio."""
 
 
+@unique
 class Stream(IntEnum):
     """One number per purpose. Append only: renumbering changes published results."""
 
@@ -35,7 +36,9 @@ class Stream(IntEnum):
     FOLD_IN = 7
     PILOT = 8
     FACTORS = 9
-    MF = 11  # 10 are the draws of truerank.models.nearby
+    NEARBY = 10
+    MF = 11
+    SEARCH = 12
 
 
 def stream(seed: int, purpose: Stream, *key: int) -> np.random.Generator:

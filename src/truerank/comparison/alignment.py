@@ -22,11 +22,15 @@ def align(tables: Mapping[str, RankTable], how: Alignment = "refuse") -> dict[st
         how: ``"refuse"`` tables that do not hold the same (user, item) rows, or keep the rows
             ``"common"`` to all: right if what is missing is missing by chance.
 
-    Memory: about 40 bytes per row and table.
+    Memory: about 40 bytes per row and table; nothing where the rows are the same and ascending
+    already, as ranking leaves them.
     """
     if how not in ("refuse", "common"):
         raise InvalidArgumentError("align", how, "'refuse' or 'common'")
     _check_origin(tables, how)
+    if _in_order(list(tables.values())):
+        _check_rows(tables)
+        return dict(tables)
     keys = _row_keys(tables)
     for name, key in keys.items():
         if len(np.unique(key)) < len(key):
@@ -57,6 +61,19 @@ def align(tables: Mapping[str, RankTable], how: Alignment = "refuse") -> dict[st
         aligned[name] = table[order[np.searchsorted(keys[name], np.sort(common), sorter=order)]]
     _check_rows(aligned)
     return aligned
+
+
+def _in_order(tables: list[RankTable]) -> bool:
+    """Whether all hold the same rows in ascending order of (user, item), each once."""
+    first, *others = tables
+    for table in others:
+        if not (np.array_equal(first.user, table.user) and np.array_equal(first.item, table.item)):
+            return False
+    if first.user.dtype.kind not in "iu" or first.item.dtype.kind not in "iu":
+        return False
+    user, item = first.user, first.item
+    same_user = user[1:] == user[:-1]
+    return bool(((user[1:] > user[:-1]) | (same_user & (item[1:] > item[:-1]))).all())
 
 
 def _row_keys(tables: Mapping[str, RankTable]) -> dict[str, NDArray[np.int64]]:

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-import numpy as np
-
 from truerank.errors import InvalidArgumentError
 from truerank.experiments.search_space import Parameters, Space
 from truerank.experiments.search_trial import Trial, setting_key
-from truerank.rng import checked_seed
-
-SEARCH = 10
-"""The purpose of these draws, in the numbering of :class:`truerank.rng.Stream`."""
+from truerank.rng import Stream, checked_seed, stream
 
 STRATEGIES = ("grid", "random", "optuna")
 N_TRIALS = 20
@@ -60,7 +55,7 @@ class Random:
         if len(past) >= self.n_trials:
             return None
         seen = {trial.key for trial in past}
-        rng = np.random.default_rng([self._seed, SEARCH, len(past)])
+        rng = stream(self._seed, Stream.SEARCH, len(past))
         for _ in range(ATTEMPTS):
             drawn = self._space.draw(rng)
             if setting_key(drawn) not in seen:

@@ -15,7 +15,7 @@ from truerank.models.given import check_history
 from truerank.models.kept import KeptModel
 from truerank.models.memory import check_room
 from truerank.models.precision import dtype_of, is_number
-from truerank.rng import Stream, checked_seed
+from truerank.rng import Stream, stream
 
 Factors = NDArray[Any]
 Indices = NDArray[np.integer[Any]]
@@ -92,7 +92,7 @@ class FactorModel(KeptModel, ABC):
 
 def start_factors(n: int, dim: int, std: float, seed: int, precision: str) -> Factors:
     """Independent normal numbers, of length about ``std`` per row."""
-    draw = np.random.default_rng([checked_seed(seed), Stream.FACTORS]).standard_normal((n, dim))
+    draw = stream(seed, Stream.FACTORS).standard_normal((n, dim))
     return np.asarray(draw * (std / np.sqrt(dim)), dtype=dtype_of(precision))
 
 

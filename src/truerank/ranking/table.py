@@ -159,6 +159,9 @@ class RankTable:
     @property
     def n_users(self) -> int:
         """Distinct users."""
+        before, after = self.user[:-1], self.user[1:]
+        if self.user.dtype.kind in "iu" and bool((before <= after).all()):  # as ranking left them
+            return min(len(self.user), 1 + int(np.count_nonzero(before != after)))
         return len(np.unique(self.user))
 
     def per_row(self, metric: MetricLike, *, naive: bool = False) -> Float:

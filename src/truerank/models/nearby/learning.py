@@ -23,10 +23,7 @@ from truerank.models.nearby.forms import Batch, Form
 from truerank.models.nearby.parameters import Parameters
 from truerank.models.nearby.validation import Validation
 from truerank.models.parallel import on_all_cores
-from truerank.rng import addresses
-
-PURPOSE = 10
-"""Of the draws of training, in the numbering of :class:`truerank.rng.Stream`."""
+from truerank.rng import Stream, addresses, stream
 
 
 @dataclass(slots=True, eq=False)
@@ -142,8 +139,7 @@ def _batches(
     rows: Rows, rule: Rule, pairs: NDArray[np.int64], schedule: Schedule, epoch: int
 ) -> Iterator[Batch]:
     """All pairs once, in the order of this epoch."""
-    address = (schedule.seed, PURPOSE, epoch)
-    order = np.random.default_rng(address).permutation(pairs)
-    key = np.uint64(addresses(schedule.seed, PURPOSE, epoch)[0])  # type: ignore[arg-type]
+    order = stream(schedule.seed, Stream.NEARBY, epoch).permutation(pairs)
+    key = np.uint64(addresses(schedule.seed, Stream.NEARBY, epoch)[0])
     for first in range(0, len(order), schedule.batch_size):
         yield Batch(rows, rule, key, order[first : first + schedule.batch_size])

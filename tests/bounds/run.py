@@ -18,9 +18,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from tests.bounds.kernels import Kernel, in_truerank, intrinsics_in, kernels_in, options_of
 
 UNCHECKED = {
-    ("truerank.ranking.lanes", "_count_scores"): "raw addresses; tests/bounds/test_lanes.py",
+    ("truerank.ranking.lanes", "_count_scores"): "run between forbidden pages by guarded.py",
     ("truerank.execution.prefetch", "_prefetch"): "a hint, which reads and writes nothing",
 }
 """Intrinsics write machine code themselves: numba cannot check what they address."""
@@ -57,36 +58,47 @@ def check_that_indices_are_checked() -> None:
 
 def serve(whole: bool) -> int:
     """Do the work in this process, whose indices are checked."""
-    from tests.bounds import kernels
+    from tests.bounds.executed import executed_kernels, note_executions
 
-    kernels.record_extensions()  # before anything of truerank is imported
-    from tests.bounds import work
+    note_executions()  # before anything of truerank is imported
+    from tests.bounds.work import QUICK, WHOLE
 
     check_that_indices_are_checked()
-    failed = 0
-    jobs = work.WHOLE if whole else work.QUICK
-    for name, job in jobs.items():
-        start = time.monotonic()
-        try:
-            job()
-        except Exception:  # noqa: BLE001  # the other jobs go on
-            failed += 1
-            say(f"{name} FAILED\n{traceback.format_exc()}")
-        say(f"{name}: {time.monotonic() - start:.1f} s")
-    known, ran = kernels.all_kernels(), kernels.kernels_that_ran()
-    for kernel in known:
-        options = getattr(kernels.dispatcher_of(kernel), "targetoptions", {})
-        if options.get("boundscheck") is False:
-            failed += 1
-            say(f"{'.'.join(kernel)} turns the check off")
-    missing = [kernel for kernel in known if kernel not in ran]
-    for kernel in missing:
-        say(f"NOT REACHED: {'.'.join(kernel)}; add work for it to tests/bounds/work.py")
-    checked = len(known) - len(missing) - len(UNCHECKED)
-    say(f"{checked} of {len(known)} kernels ran with their indices checked")
-    for kernel, why in UNCHECKED.items():
-        say(f"  but {'.'.join(kernel)}: {why}")
-    return 1 if failed or missing else 0
+    failed = sum(not done(name, job) for name, job in (WHOLE if whole else QUICK).items())
+    ran = executed_kernels()
+    for module, name in sorted(ran):
+        say(f"  {module}.{name}")
+    faults = faults_of_kernels(ran)
+    for fault in faults:
+        say(fault)
+    say(f"{len(ran)} kernels ran with their indices checked")
+    return 1 if failed or faults else 0
+
+
+def done(name: str, job: Callable[[], None]) -> bool:
+    """Whether the work went well; the rest goes on if not."""
+    start = time.monotonic()
+    try:
+        job()
+    except Exception:  # noqa: BLE001  # an IndexError, or whatever a wrong index led to
+        say(f"{name} FAILED\n{traceback.format_exc()}")
+        return False
+    say(f"{name}: {time.monotonic() - start:.1f} s")
+    return True
+
+
+def faults_of_kernels(ran: set[Kernel]) -> list[str]:
+    """Kernels that did not run or are not checked."""
+    found = []
+    for kernel in in_truerank(kernels_in):
+        if kernel not in ran:
+            found.append(
+                f"NOT REACHED: {'.'.join(kernel)}; add work for it to tests/bounds/work.py"
+            )
+        if options_of(kernel).get("boundscheck") is False:
+            found.append(f"{'.'.join(kernel)} turns the check off")
+    unknown = set(in_truerank(intrinsics_in)) - set(UNCHECKED)
+    return found + [f"{'.'.join(k)}: numba cannot check it; see guarded.py" for k in unknown]
 
 
 def run_checked(*arguments: str, capture: bool = True) -> subprocess.CompletedProcess[str]:

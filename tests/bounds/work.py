@@ -200,6 +200,13 @@ MF_SETTINGS: tuple[dict[str, Any], ...] = (
     {"loss": "bpr", "shared": False, "exclude_positives": True},
     {"loss": "mine", "shared": 16, "optimiser": "dense-adam", "similarity": "cosine"},
     {"loss": "infonce", "negatives": "popularity", "correct": True, "optimiser": "adagrad"},
+    {
+        "loss": "softmax",
+        "negatives": "popularity",
+        "correct": True,
+        "shared": False,
+        "exclude_positives": True,
+    },
     {"loss": "softmax", "negatives": "in-batch", "optimiser": "sgd", "exclude_positives": True},
     {"loss": "ccl", "similarity": "cosine", "dropout": 0.3, "l2": 0.01, "shared": 5},
     {"loss": "bce", "negatives": "popularity", "shared": False, "dropout": 0.5, "dim": 17},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -67,6 +68,7 @@ def estimate(
     wanted = _metrics(metrics)
     if table.header.design.get("kind") == "mixed":
         raise InvalidDataError("this table mixes replacement flags; estimate each part by itself")
+    table = table.without_weightless_users()
     sample = Sample.of(table)
     _check_cutoffs(wanted, sample)
     population = checked_population(population)
@@ -170,7 +172,8 @@ def _result(
     return Estimate(
         metric=str(metric),
         value=float(values[0]),
-        std_error=float(replicates.std(ddof=1)) if len(replicates) > 1 else float("nan"),
+        # Every resample of one user is that user: how far others may be is not known.
+        std_error=float(replicates.std(ddof=1)) if min(len(replicates), n_users) > 1 else math.nan,
         n_users=n_users,
         method=method,
         limits=metric.limits,
@@ -204,10 +207,10 @@ def _from_exact_ranks(
     Only here can metrics that are not sums over several items of a user (hit, ap, mrr, auc) be
     had. Memory: 40 bytes per user.
     """
-    users, first = np.unique(table.user, return_index=True)
-    weight = table.weight[first]
-    number, one = np.arange(len(users)), np.zeros(len(users), np.int64)
-    drawn = UserResamples(len(users), n_boot, seed)
+    weight = table.user_weight
+    n_users = len(weight)
+    number, one = np.arange(n_users), np.zeros(n_users, np.int64)
+    drawn = UserResamples(n_users, n_boot, seed)
     weights = drawn.sums(one, number, weight, 1)[0]
     results = []
     for metric in metrics:
@@ -215,7 +218,7 @@ def _from_exact_ranks(
         resampled = drawn.sums(one, number, values * weight, 1)[0] / weights
         all_values = [float(values @ weight / weight.sum()), *resampled]
         results.append(
-            _result(metric, np.array(all_values), len(users), "exact", Diagnostics(
+            _result(metric, np.array(all_values), n_users, "exact", Diagnostics(
                 scored=float(table.n_scored.mean()),
                 notes=("every rank is exact: the only uncertainty is which users there are",),
             ))

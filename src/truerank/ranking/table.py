@@ -164,6 +164,24 @@ class RankTable:
             return min(len(self.user), 1 + int(np.count_nonzero(before != after)))
         return len(np.unique(self.user))
 
+    @property
+    def user_weight(self) -> Float:
+        """Weight of each user in ascending order of ids: the mean over its rows."""
+        users, row_user = np.unique(self.user, return_inverse=True)
+        if np.ptp(self.weight) == 0:
+            return np.full(len(users), self.weight[0] if len(self) else 1.0)
+        order = np.lexsort((self.weight, row_user))  # the same bits whatever the order of the rows
+        total = np.bincount(row_user[order], self.weight[order])
+        return np.asarray(total / np.bincount(row_user))
+
+    def without_weightless_users(self) -> RankTable:
+        """The rows of users who count: a resample of the others alone would tell nothing."""
+        if len(self) == 0 or self.weight.min() > 0:
+            return self
+        row_user = np.unique(self.user, return_inverse=True)[1]
+        counts = np.bincount(row_user, self.weight)[row_user] > 0
+        return self[counts] if counts.any() else self
+
     def per_row(self, metric: MetricLike, *, naive: bool = False) -> Float:
         """The metric's value of each row, a function of its rank alone."""
         return self._checked(metric, naive).row_values(self.rank, self._size(naive))

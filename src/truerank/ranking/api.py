@@ -23,7 +23,7 @@ from truerank.ranking.jobs import RankJob, RowDesign
 from truerank.ranking.rows import Int, Rows
 from truerank.ranking.schedule import PILOT_ROWS, scheduled_levels
 from truerank.ranking.table import RankTable
-from truerank.ranking.ties import TieRule
+from truerank.ranking.ties import DEFAULT_TIES, TieRule
 from truerank.rng import Stream, addresses, checked_seed
 from truerank.split import Split
 from truerank.version import __version__
@@ -36,7 +36,7 @@ def rank(
     *,
     seed: int = 0,
     candidates: Literal["unseen", "all"] = "unseen",
-    ties: TieRule = "half",
+    ties: TieRule = DEFAULT_TIES,
     executor: Executor | None = None,
     progress: bool | None = None,
 ) -> RankTable:
@@ -103,7 +103,7 @@ def rank_pairs(
     *,
     seed: int = 0,
     exclude: Interactions | None = None,
-    ties: TieRule = "half",
+    ties: TieRule = DEFAULT_TIES,
     user_ids: ArrayLike | None = None,
     item_ids: ArrayLike | None = None,
     executor: Executor | None = None,

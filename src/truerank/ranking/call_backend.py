@@ -77,7 +77,8 @@ class CallBackend:
                 self._count(rows, some, lists, counts)
             drawn[active] = wanted
             whole = (wanted == most) & (not replacement)
-            rank[active] = ranks_from(*counts[:, active], rows.tie_rule, whole)
+            better, tied, heads = counts[:, active]
+            rank[active] = ranks_from(better, tied, heads, rows.tie_rule, whole)
             chance = np.array([keep_chance(rows.keys[row], level) for row in active])
             now, last = rank[active], levels.go_on[level]
             going = (now < last) | ((now == last) & (chance < levels.keep[level]))
@@ -92,7 +93,8 @@ class CallBackend:
         for some in _slices(np.arange(len(rows)), longest):
             lists = [negatives[indptr[row] : indptr[row + 1]] for row in some]
             self._count(rows, some, lists, counts)
-        return ranks_from(*counts, rows.tie_rule, np.ones(len(rows), np.bool_))
+        better, tied, heads = counts
+        return ranks_from(better, tied, heads, rows.tie_rule, np.ones(len(rows), np.bool_))
 
     def _draw(self, rows: Rows, row: int, start: int, stop: int, replacement: bool) -> Int:
         """Rivals start..stop-1 of one row. Earlier ones are drawn again: scoring costs far more."""

@@ -267,3 +267,43 @@ def test_sampled_ranks_of_some_users_shrink_less_than_exact_ones() -> None:
     assert few_users == pytest.approx(many_users * np.sqrt(1 / 7), rel=1e-9)
     few_users, many_users = errors({name: sampled(rng, r, n=200) for name, r in ranks.items()})
     assert 0.5 * many_users < few_users < many_users
+
+
+# ---------------------------------------------------------------- ties
+
+
+def with_ties(table: tr.RankTable, rule: str) -> tr.RankTable:
+    return replace(table, header=replace(table.header, ties=rule))
+
+
+def test_ties_that_count_for_one_model_only_are_refused(pair: dict[str, tr.RankTable]) -> None:
+    """A constant model ranked with ties="optimistic" once beat EASE, 1.0000 to .3208."""
+    constant = with_ties(exact(np.ones(2000, np.int64)), "optimistic")
+    rival = with_ties(pair["ahead"], "random")
+    with pytest.raises(InvalidDataError, match="equal scores count for one and not for the other"):
+        tr.compare({"constant": constant, "ease": rival}, "recall@10", n_boot=100)
+    with pytest.raises(InvalidDataError, match="rank both with the same ties="):
+        tr.compare({"constant": constant, "ease": rival}, "recall@10", n_boot=100, align="common")
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        (("optimistic", "optimistic"), ["looks better than it is"]),
+        (("optimistic", "unknown"), ["the ties of ahead are optimistic", "behind unknown"]),
+        (("unknown", "random"), ["tie rules differ (ahead unknown and behind random)"]),
+        (("half", "random"), ["tie rules differ (ahead half and behind random)"]),
+        (("pessimistic", "pessimistic"), []),
+        (("random", "random"), []),
+    ],
+)
+def test_tie_rules_that_are_not_refused_may_have_a_caveat(
+    rules: tuple[str, str], words: list[str], pair: dict[str, tr.RankTable]
+) -> None:
+    tables = {
+        name: with_ties(table, rule)
+        for (name, table), rule in zip(pair.items(), rules, strict=True)
+    }  # fmt: skip
+    trust = tr.compare(tables, "recall@10", n_boot=100).comparisons[0].trust
+    assert all(word in trust for word in words)
+    assert bool(trust) == bool(words)

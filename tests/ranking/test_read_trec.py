@@ -91,7 +91,7 @@ def test_grades_and_ties_by_hand(tmp_path: Path) -> None:
     half = read_trec(run, qrels, n_items=50, ties="half")
     assert half.rank.tolist() == [3, 1, 50]  # query 8 has no list
     assert read_trec(run, qrels, n_items=50, ties="pessimistic").rank.tolist() == [4, 1, 50]
-    assert read_trec(run, qrels, n_items=50, min_relevance=2).rank.tolist() == [3]
+    assert read_trec(run, qrels, n_items=50, min_relevance=2, ties="half").rank.tolist() == [3]
 
 
 RUN, QRELS = "1 Q0 d1 1 0.5 t\n1 Q0 d2 2 0.4 t\n", "1 0 d1 1\n"

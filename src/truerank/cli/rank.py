@@ -57,8 +57,8 @@ def rank(
         str, typer.Option(metavar="RULE", help="Items 'unseen' by the user in training, or 'all'.")
     ] = "unseen",
     ties: Annotated[
-        str, typer.Option(metavar="RULE", help="half, random, optimistic or pessimistic.")
-    ] = "half",
+        str, typer.Option(metavar="RULE", help="random, half, optimistic or pessimistic.")
+    ] = "random",
     workers: Annotated[
         int | None,
         typer.Option(

@@ -44,6 +44,8 @@ def diagnose(
         common += spot.sentences
     elif found.note:
         common.append(found.note)
+    if found.note and table.header.ties in _MISFIT_BY_TIES:
+        common.append(_MISFIT_BY_TIES[table.header.ties])
     results = []
     for metric, value, (low, high) in zip(metrics, values, found.bounds(metrics), strict=True):
         low, high = low * scale, high * scale
@@ -57,6 +59,18 @@ def diagnose(
         )
     return results
 
+
+_MISFIT_BY_TIES = {
+    "half": (
+        "ties are the likely cause: half of the ties in a sample is no draw from the catalogue; "
+        "rank again with ties='random', the default"
+    ),
+    "unknown": (
+        "ties may be the cause: how equal scores were ranked is unknown, and where a tie counts "
+        "half, ranks in a sample are no draws from the catalogue; break ties at random"
+    ),
+}
+"""The other rules are orders of all items, under which a sample obeys its law: see ranking.ties."""
 
 _NAIVE = (
     "this is the metric on the samples, not on the catalogue: it depends on the sample size "

@@ -12,6 +12,7 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking.backend import Backend
 from truerank.ranking.designs import Adaptive, Full, Given, Sampled, Users
 from truerank.ranking.rows import Int, Rows
+from truerank.split import Split
 
 
 def as_indices(name: str, values: ArrayLike) -> Int:
@@ -85,16 +86,39 @@ def check_given(design: Given, n_rows: int, n_items: int) -> None:
 
 
 def check_sizes(design: object, rows: Rows, names: NDArray[Any] | None) -> None:
-    """A first sample must fit the candidates of every user."""
-    if not isinstance(design, Sampled | Adaptive):
+    """A first sample drawn with replacement must fit the candidates of every user.
+
+    Without replacement there is nothing to refuse: whoever has fewer candidates than the sample
+    is ranked among all of them, exactly, at less cost. Repeated draws never give an exact rank.
+    """
+    if not isinstance(design, Sampled | Adaptive) or not design.replacement:
         return
     name, n = ("n", design.n) if isinstance(design, Sampled) else ("n0", design.n0)
-    room = rows.n_candidates - int(design.replacement)
-    if (n > room).any():
-        row = int(np.argmin(room))
+    if (n >= rows.n_candidates).any():
+        row = int(np.argmin(rows.n_candidates))
         user = rows.users[row] if names is None else names[rows.users[row]]
-        limit = "less than" if design.replacement else "at most"
         raise InvalidArgumentError(
-            name, n, f"{limit} {int(rows.n_candidates[row]):,}, the candidates of user {user}",
-            "take a smaller sample, or Full()",
+            name, n, f"less than {int(rows.n_candidates[row]):,}, the candidates of user {user}",
+            "draw without replacement, which ranks such users exactly, or take a smaller sample",
         )  # fmt: skip
+
+
+def fitted_on(model: object) -> str | None:
+    """Fingerprint of the data that a model says it was fitted on; None if it does not say."""
+    data = getattr(getattr(model, "trained_on", None), "data", None)
+    return data if isinstance(data, str) else None
+
+
+def fits_split(model: object, split: Split) -> bool:
+    """Whether a model was fitted on the training part of this very split, as far as it says."""
+    return fitted_on(model) in (None, split.train.fingerprint())
+
+
+def check_training(model: object, split: Split) -> None:
+    """A model fitted on anything else may have seen what is held out here."""
+    if not fits_split(model, split):
+        raise InvalidDataError(
+            f"this {type(model).__name__} was fitted on other data than the training part of this "
+            "split, so it may have seen the held-out items; fit it with model.fit(split.train), or "
+            "say trained_elsewhere=True if it is meant to know other data"
+        )

@@ -55,6 +55,8 @@ class Levels:
 class Sampled:
     """Against ``n - 1`` candidates drawn uniformly; the target makes ``n``.
 
+    A user who has no more than ``n`` candidates is ranked among all of them: an exact rank.
+
     Attributes:
         n: Size of the list, the target included; at least 2.
         replacement: Draw with replacement. Without is the default: no less informative at
@@ -94,6 +96,7 @@ class Adaptive:
       ``budget``. A row goes on while its target has rank 1 or an estimated rank within ``top``;
       where too many would, chance decides (:mod:`truerank.ranking.schedule`).
 
+    A user who has no more than ``n0`` candidates is ranked among all of them: an exact rank.
     Which size a row ends with depends only on what was seen and on chance, so the stopping rule
     cancels in the likelihood.
 

@@ -65,9 +65,7 @@ def read_ncf_negatives(
     checked_seed(seed)
     users, items, drawn = _read(negatives)
     if callable(getattr(scores, "score_pairs", None)):
-        table = rank_pairs(
-            scores, users, items, Given(drawn), ties=ties, seed=seed, progress=False
-        )
+        table = rank_pairs(scores, users, items, Given(drawn), ties=ties, seed=seed, progress=False)
         counted = table.n_items if n_items is None else as_whole("n_items", n_items)
         header = replace(
             table.header, replacement=replacement, model=model or table.header.model

@@ -67,10 +67,9 @@ def test_designs_that_make_no_sense(make: Any, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("design", "sentence"),
     [
-        (
-            Sampled(10, True),
-            "n must be less than 10, the candidates of user 0, got 10; draw",
-        ),
+        (Sampled(11), "n must be at most 10, the candidates of user 0, got 11; take a smaller"),
+        (Sampled(10, True), "n must be less than 10, the candidates of user 0, got 10"),
+        (Adaptive(11), "n0 must be at most 10, the candidates of user 0, got 11"),
         (Adaptive(10, 10, replacement=True), "n0 must be less than 10, the candidates of user 0"),
         (Users(5), "m must be at most the 4 users held out, got 5"),
         ("full", r"design must be Full\(\), Sampled\(n\), Adaptive\(...\), Given\(...\) or Users"),
@@ -89,16 +88,19 @@ def test_the_largest_sample_that_fits() -> None:
 
 
 def test_a_sample_larger_than_what_one_user_has_not_seen() -> None:
-    """Whoever has fewer candidates is ranked among all of them; repeated draws never are."""
-    table = rank_pairs(SCORER, range(4), range(6, 10), Sampled(8), exclude=SEEN)
-    assert table.n_sampled.tolist() == np.minimum(table.n_items, 8).tolist()
-    assert table.is_exact.tolist() == (table.n_items <= 8).tolist()
-    assert set(table.is_exact.tolist()) == {True, False}
-    with refused(InvalidArgumentError, "n must be less than 7, the candidates of user cid, got 8"):
-        rank_pairs(SCORER, range(4), range(6, 10), Sampled(8, True), exclude=SEEN, user_ids=NAMES)
+    with refused(
+        InvalidArgumentError, "n must be at most 7, the candidates of user cid, got 8; take a"
+    ):
+        rank_pairs(SCORER, range(4), range(6, 10), Sampled(8), exclude=SEEN, user_ids=NAMES)
     # The held-out item stays a candidate although seen, so there is one more.
-    with refused(InvalidArgumentError, "n0 must be less than 8, the candidates of user 2, got 9"):
-        rank_pairs(SCORER, [2], [5], Adaptive(9, 9, replacement=True), exclude=SEEN)
+    with refused(InvalidArgumentError, "n0 must be at most 8, the candidates of user 2, got 9"):
+        rank_pairs(SCORER, [2], [5], Adaptive(9), exclude=SEEN)
+
+
+def test_repeated_draws_from_next_to_nothing() -> None:
+    tiny = FactorScorer(np.ones((1, 1)), np.ones((2, 1)))
+    with refused(InvalidArgumentError, "replacement must be False where .* less than 3 candidates"):
+        rank_pairs(tiny, [0], [1], Sampled(replacement=True))
 
 
 # ---------------------------------------------------------------- pairs

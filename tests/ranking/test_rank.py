@@ -202,38 +202,64 @@ def test_a_model_that_does_not_say_what_it_was_fitted_on_is_believed() -> None:
 # ---------------------------------------------------------------- small catalogues
 
 
-@pytest.mark.parametrize("design", [tr.Adaptive(), tr.Sampled(), tr.Adaptive(n0=100, n_max=3200),
-                                    tr.Users(5, tr.Adaptive())], ids=str)  # fmt: skip
-def test_defaults_adapt_to_a_small_catalogue(design: Any) -> None:
-    """Fewer candidates than the first sample: exact ranks, and an estimate that says so."""
-    few = DATA.to_arrow().to_pandas()
-    few = few[few.item_id.isin(DATA.item_ids[:20])]
-    split = leave_one_out(Interactions.from_arrays(few.user_id, few.item_id))
-    model = tr.models.ItemKNN(k=3).fit(split.train)
-    table, full = tr.rank(model, split, design), tr.rank(model, split)
+DEFAULTS = [tr.Adaptive(), tr.Sampled(), tr.Adaptive(n_max=3200), tr.Users(9, tr.Adaptive())]
+
+
+@pytest.mark.parametrize("design", DEFAULTS, ids=str)
+@pytest.mark.parametrize("n_items", range(2, 31))
+def test_defaults_adapt_to_a_small_catalogue(n_items: int, design: Any) -> None:
+    """Fewer candidates than the first sample: exact ranks, and a sentence that says so."""
+    rng = np.random.default_rng(n_items)
+    scores, targets = rng.normal(size=(60, n_items)), rng.integers(0, n_items, 60)
+    scorer = tr.FunctionScorer(lambda users: scores[users], n_items=n_items)
+    table = tr.rank_pairs(scorer, range(60), targets, design)
+    full = tr.rank_pairs(scorer, range(60), targets)
     full = full[np.isin(full.user, table.user)]
-    assert table.is_exact.all()
-    assert np.array_equal(table.rank, full.rank)
-    found = tr.estimate(table, "recall@5", n_boot=100)[0]
-    assert found.value == pytest.approx(float(full.per_user("recall@5")[1].mean()))
-    assert "every rank is exact" in " ".join(found.diagnostics.notes)
+    first = 100 if isinstance(design, tr.Sampled) else 25
+    if n_items <= first:
+        assert table.is_exact.all()
+    assert np.array_equal(table.rank[table.is_exact], full.rank[table.is_exact])
+    few = f"{len(table)} of {len(table)} rows have less than {first} candidates, so their ranks"
+    assert table.adapted.startswith(few) == (n_items < first)
+    assert (table.n_sampled >= min(first, n_items)).all()
+    found = tr.estimate(table, "recall@1", n_boot=20)[0]
+    truth = float(full.per_user("recall@1")[1].mean())
+    if n_items <= first:
+        assert found.value == pytest.approx(truth)
+        assert "every rank is exact" in " ".join(found.diagnostics.notes)
+    else:
+        low, high = found.diagnostics.bounds or (1.0, 0.0)
+        assert low <= truth <= high
+
+
+@pytest.mark.parametrize("design", [tr.Adaptive(25), tr.Sampled(25), tr.Adaptive(25, 3200)])
+def test_what_was_asked_for_is_refused_where_it_cannot_be_had(design: Any) -> None:
+    scorer = tr.FunctionScorer(lambda users: np.zeros((len(users), 24)), n_items=24)
+    with pytest.raises(InvalidArgumentError, match="must be at most 24, the candidates of user 0"):
+        tr.rank_pairs(scorer, [0], [1], design)
 
 
 def test_a_sample_that_only_some_users_have_candidates_for() -> None:
     seen = [(u, i) for u in range(400) for i in range(u % 40)]
     exclude = tr.Interactions.from_arrays(
-        *np.array(seen).T, user_ids=range(400), item_ids=range(60)
+        *np.array(seen).T, user_ids=range(400), item_ids=range(120)
     )
-    scores = np.random.default_rng(2).normal(size=(400, 60))
-    scorer = tr.FunctionScorer(lambda users: scores[users], n_items=60)
-    items = np.full(400, 50)
+    scores = np.random.default_rng(2).normal(size=(400, 120))
+    scorer = tr.FunctionScorer(lambda users: scores[users], n_items=120)
+    items = np.full(400, 110)
     full = tr.rank_pairs(scorer, range(400), items, exclude=exclude)
-    for design in (tr.Sampled(40), tr.Adaptive(n0=40), tr.Adaptive(n0=45, n_max=50)):
-        table = tr.rank_pairs(scorer, range(400), items, design, exclude=exclude)
-        small = table.n_items <= 40
-        assert 0.2 < small.mean() < 0.8
-        assert table.is_exact[small].all()
-        assert np.array_equal(table.rank[small], full.rank[small])
-        found = tr.estimate(table, "recall@10", n_boot=100)[0]
-        low, high = found.diagnostics.bounds or (0.0, 0.0)
-        assert low <= float(full.per_user("recall@10")[1].mean()) <= high
+    table = tr.rank_pairs(scorer, range(400), items, tr.Sampled(), exclude=exclude)
+    small = table.n_items <= 100
+    assert 0.2 < small.mean() < 0.8
+    assert np.array_equal(table.is_exact, small)
+    assert np.array_equal(table.rank[small], full.rank[small])
+    found = tr.estimate(table, "recall@10", n_boot=100)[0]
+    low, high = found.diagnostics.bounds or (1.0, 0.0)
+    assert low <= float(full.per_user("recall@10")[1].mean()) <= high
+    fewer = int((table.n_items < 100).sum())
+    said = f"{fewer} of 400 rows have less than 100 candidates, so their ranks are exact"
+    assert said in found.diagnostics.notes
+    drawn = tr.rank_pairs(scorer, range(400), items, tr.Sampled(replacement=True), exclude=exclude)
+    assert np.array_equal(drawn.n_sampled, np.minimum(100, drawn.n_items - 1))
+    assert drawn.adapted.endswith("so their samples are smaller")
+    assert not drawn.is_exact.any()

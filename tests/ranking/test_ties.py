@@ -129,11 +129,12 @@ def test_sampled_ranks_are_places_among_the_drawn(kind: str, ties: str) -> None:
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("kind", SCORERS)
 def test_a_sample_of_everything_is_the_full_ranking(kind: str, ties: str) -> None:
-    """To the bit, whether that is asked for, too much is, or an adaptive sample ends there."""
-    for seen in (None, SEEN):
+    """To the bit, whether that is asked for, a default's, or an adaptive sample ends there."""
+    asked = [Sampled(N_ITEMS), Adaptive(N_ITEMS)]
+    for seen, some in ((None, asked), (SEEN, [])):
         full = ranked(kind, Full(), ties, seen)
         for design in (
-            Sampled(N_ITEMS), Sampled(10 * N_ITEMS), Adaptive(N_ITEMS + 7), Adaptive(90, 400),
+            *some, Sampled(), Adaptive(budget=np.inf, top=N_ITEMS),
             Adaptive(4, budget=np.inf, top=N_ITEMS),
         ):  # fmt: skip
             table = ranked(kind, design, ties, seen)

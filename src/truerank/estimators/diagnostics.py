@@ -34,6 +34,7 @@ def diagnose(
         note = "every rank is exact: the only uncertainty is which users there are"
         return [Diagnostics(scored=scored, notes=(note,)) for _ in metrics]
     common = [_NAIVE] if method == "naive" else []
+    common += [table.adapted] if table.adapted else []
     if not bounds:
         return [Diagnostics(scored=scored, notes=tuple(common)) for _ in metrics]
     found = compatible_set(problem, shares, level=level, levels=_levels(table))

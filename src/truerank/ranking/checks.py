@@ -86,21 +86,29 @@ def check_given(design: Given, n_rows: int, n_items: int) -> None:
 
 
 def check_sizes(design: object, rows: Rows, names: NDArray[Any] | None) -> None:
-    """A first sample drawn with replacement must fit the candidates of every user.
+    """A first sample that was asked for must fit the candidates of every user.
 
-    Without replacement there is nothing to refuse: whoever has fewer candidates than the sample
-    is ranked among all of them, exactly, at less cost. Repeated draws never give an exact rank.
+    A default adapts to those who have fewer (:meth:`Sampled.first_size`), but repeated draws
+    never give an exact rank, so with replacement there must be candidates left to draw.
     """
-    if not isinstance(design, Sampled | Adaptive) or not design.replacement:
+    if not isinstance(design, Sampled | Adaptive):
         return
     name, n = ("n", design.n) if isinstance(design, Sampled) else ("n0", design.n0)
-    if (n >= rows.n_candidates).any():
-        row = int(np.argmin(rows.n_candidates))
-        user = rows.users[row] if names is None else names[rows.users[row]]
+    need = (n or (2 if design.replacement else 1)) + int(design.replacement)
+    if (rows.n_candidates >= need).all():
+        return
+    row = int(np.argmin(rows.n_candidates))
+    user = rows.users[row] if names is None else names[rows.users[row]]
+    there = f"{int(rows.n_candidates[row]):,}, the candidates of user {user}"
+    if n is None:
         raise InvalidArgumentError(
-            name, n, f"less than {int(rows.n_candidates[row]):,}, the candidates of user {user}",
-            "draw without replacement, which ranks such users exactly, or take a smaller sample",
+            "replacement", True, f"False where a user has less than {need} candidates",
+            f"there are only {there}",
         )  # fmt: skip
+    raise InvalidArgumentError(
+        name, n, f"{'less than' if design.replacement else 'at most'} {there}",
+        f"take a smaller sample, or Full(), or leave {name} out: it then adapts to each user",
+    )  # fmt: skip
 
 
 def fitted_on(model: object) -> str | None:

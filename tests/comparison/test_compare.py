@@ -286,6 +286,26 @@ def test_ties_that_count_for_one_model_only_are_refused(pair: dict[str, tr.RankT
         tr.compare({"constant": constant, "ease": rival}, "recall@10", n_boot=100, align="common")
 
 
+def test_a_constant_model_does_not_beat_ease() -> None:
+    """Ranked with the default, it has the recall of chance; with ties="optimistic", no verdict."""
+    split = tr.split.leave_one_out(tr.load_dataset("demo"), seed=0)
+    ease = tr.rank(tr.models.EASE(l2=50.0).fit(split.train), split, progress=False)
+    n_items = split.train.n_items
+    constant = tr.FunctionScorer(lambda users: np.zeros((len(users), n_items)), n_items=n_items)
+    best = tr.rank(constant, split, ties="optimistic", progress=False)
+    assert best.per_user("recall@10")[1].min() == 1.0
+    with pytest.raises(InvalidDataError, match="equal scores count for one and not for the other"):
+        tr.compare({"constant": best, "ease": ease}, "recall@10", n_boot=100)
+    plain = tr.rank(constant, split, progress=False)
+    values, chance = plain.per_user("recall@10")[1], 10 / plain.n_items
+    error = np.sqrt((chance * (1 - chance)).sum()) / len(values)
+    assert abs(values.mean() - chance.mean()) < 3.9 * error  # once in 10,000 seeds
+    verdict = tr.compare({"constant": plain, "ease": ease}, "recall@10", n_boot=100)
+    found = verdict.pair("recall@10", "ease", "constant")
+    assert (found.a, found.significant) == ("ease", True)
+    assert found.difference > 0
+
+
 @pytest.mark.parametrize(
     ("rules", "words"),
     [

@@ -55,6 +55,8 @@ def test_missing_rows_are_counted_and_refused_or_left_out() -> None:
         (table([1], split="x"), table([1], split="y"), "same split"),
         (table([1], data="x"), table([1], data="y"), "same training data"),
         (table([1], candidates="all"), table([1], candidates="unseen"), "different metrics"),
+        (table([1], ties="optimistic"), table([1], ties="random"), "rank both with the same ties="),
+        (table([1], ties="half"), table([1], ties="pessimistic"), "'b' is ranked with ties='pess"),
     ],
 )
 def test_what_cannot_be_compared_gets_its_sentence(

@@ -16,6 +16,7 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 _HERE = {
     "align='common'": "--align common",
     "candidates=": "--candidates",
+    "rank both with the same ties=": "rank both with the same --ties",
     "say what a repeat means with duplicates='first', 'last', 'sum' or 'max'":
         "say what a repeat means with --duplicates first, last, sum or max",
     "pass timestamp= when making them": "name their column with --time-column",

@@ -57,8 +57,12 @@ def rank(
         str, typer.Option(metavar="RULE", help="Items 'unseen' by the user in training, or 'all'.")
     ] = "unseen",
     ties: Annotated[
-        str, typer.Option(metavar="RULE", help="half, random, optimistic or pessimistic.")
-    ] = "half",
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="Where equal scores stand: random, half, optimistic or pessimistic.",
+        ),
+    ] = "random",
     workers: Annotated[
         int | None,
         typer.Option(
@@ -143,6 +147,7 @@ def _row(name: str, table: RankTable, seconds: float, path: Path) -> dict[str, A
         "n_items": int(table.n_items.max()),
         "exact": float(table.is_exact.mean()),
         "scored_per_row": float(table.n_scored.mean()),
+        "adapted": table.adapted,
         "seconds": round(seconds, 3),
         "file": str(path),
     }
@@ -232,6 +237,9 @@ def _print(rows: list[dict[str, Any]], source: Source, design: str, *, as_json: 
             for row in rows
         ],
     )
+    for row in rows:
+        if row["adapted"]:
+            remark(f"{row['model']}: {row['adapted']}")
     files = shlex.join(row["file"] for row in rows)
     remark(f"{source.data}, {source.split}, ranked by the design {design!r}")
     if source.columns:

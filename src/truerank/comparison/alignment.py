@@ -28,6 +28,7 @@ def align(tables: Mapping[str, RankTable], how: Alignment = "refuse") -> dict[st
     if how not in ("refuse", "common"):
         raise InvalidArgumentError("align", how, "'refuse' or 'common'")
     _check_origin(tables, how)
+    _check_ties(tables)
     if _in_order(list(tables.values())):
         _check_rows(tables)
         return dict(tables)
@@ -115,6 +116,21 @@ def _check_origin(tables: Mapping[str, RankTable], how: Alignment) -> None:
             f"{first!r} and {other!r} do not come from the same {what}; rank both models on one "
             "split of one data set, or compare the rows they share with align='common'"
         )
+
+
+def _check_ties(tables: Mapping[str, RankTable]) -> None:
+    """Ties for one model and against another: even a constant model would win, or lose."""
+    rules = {name: table.header.ties for name, table in tables.items()}
+    for name, rule in rules.items():
+        if rule not in ("optimistic", "pessimistic"):
+            continue
+        for other, its in rules.items():
+            if its not in (rule, "unknown"):
+                raise InvalidDataError(
+                    f"{name!r} is ranked with ties={rule!r} and {other!r} with ties={its!r}, so "
+                    "equal scores count for one and not for the other; rank both with the same "
+                    "ties="
+                )
 
 
 def _check_rows(aligned: Mapping[str, RankTable]) -> None:

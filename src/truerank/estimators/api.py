@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.estimators.diagnostics import diagnose
+from truerank.estimators.diagnostics import diagnose, exact_diagnostics
 from truerank.estimators.finite import finite_note, finite_ratio, sampled_fraction, user_part
 from truerank.estimators.methods import SLOW_TO_REFIT, make_method
 from truerank.estimators.population import Population, checked_population
@@ -218,9 +218,6 @@ def _from_exact_ranks(
         resampled = drawn.sums(one, number, values * weight, 1)[0] / weights
         all_values = [float(values @ weight / weight.sum()), *resampled]
         results.append(
-            _result(metric, np.array(all_values), n_users, "exact", Diagnostics(
-                scored=float(table.n_scored.mean()),
-                notes=("every rank is exact: the only uncertainty is which users there are",),
-            ))
-        )  # fmt: skip
+            _result(metric, np.array(all_values), n_users, "exact", exact_diagnostics(table))
+        )
     return results

@@ -157,6 +157,17 @@ class RankTable:
         return np.asarray(self.n_sampled == self.n_items)
 
     @property
+    def adapted(self) -> str:
+        """What a default of the design did for users with few candidates, in words; or nothing."""
+        design = self.header.design.get("inner", self.header.design)
+        first = design.get({"sampled": "n", "adaptive": "n0"}.get(design["kind"], ""))
+        few = int((self.n_sampled < first).sum()) if isinstance(first, int) else 0
+        if few == 0:
+            return ""
+        then = "their samples are smaller" if self.header.replacement else "their ranks are exact"
+        return f"{few:,} of {len(self):,} rows have less than {first:,} candidates, so {then}"
+
+    @property
     def n_users(self) -> int:
         """Distinct users."""
         before, after = self.user[:-1], self.user[1:]

@@ -11,9 +11,10 @@ from truerank.data.frames import arrow_column, to_numpy
 from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
 from truerank.ranking.columns import as_whole
 from truerank.ranking.foreign.lists import MissingRule, rank_in_lists
-from truerank.ranking.foreign.placing import Lists, ListTieRule
+from truerank.ranking.foreign.placing import Lists
 from truerank.ranking.foreign.spaced import BLANKS, field_count, read_spaced
 from truerank.ranking.table import RankTable
+from truerank.ranking.ties import DEFAULT_TIES, TieRule
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +31,8 @@ def read_trec(
     depth: int | None = None,
     missing: MissingRule = "last",
     min_relevance: int = 1,
-    ties: ListTieRule = "half",
+    ties: TieRule = DEFAULT_TIES,
+    seed: int = 0,
 ) -> RankTable:
     """The rank of each relevant document in its query's list: queries are users, documents items.
 
@@ -55,6 +57,7 @@ def read_trec(
             of the retrieved ones. ``"refuse"`` is an error.
         min_relevance: What counts as relevant.
         ties: The rank among equal scores, see :mod:`truerank.ranking.ties`.
+        seed: Of the order that the rule ``"random"`` gives to equal scores.
     """
     if depth is not None and depth < 1:
         raise InvalidArgumentError("depth", depth, "at least 1, or None")
@@ -81,6 +84,7 @@ def read_trec(
         lists="top",
         missing=missing,
         ties=ties,
+        seed=seed,
         depth=depth,
         model=tags[0] if len(tags) == 1 else None,
         source="trec",

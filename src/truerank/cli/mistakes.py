@@ -37,6 +37,7 @@ def in_our_words(sentence: str) -> str:
     'compare the rows they share with --align common'
     """
     sentence = re.sub(r"Users\((\d+), Full\(\)\)", r"'users m=\1'", sentence)
+    sentence = re.sub(r"n_sampled=(\d+)", r"--n-sampled \1", sentence)
     for python, here in _HERE.items():
         sentence = sentence.replace(python, here)
     return " ".join(sentence.split())

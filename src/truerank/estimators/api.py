@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.estimators.diagnostics import diagnose
+from truerank.estimators.diagnostics import diagnose, exact_notes
 from truerank.estimators.finite import (
     Population,
     finite_note,
@@ -217,7 +217,7 @@ def _from_joint_ranks(
         results.append(
             _result(metric, np.array(all_values), len(users), "exact", Diagnostics(
                 scored=float(table.n_scored.mean()),
-                notes=("every rank is exact: the only uncertainty is which users there are",),
+                notes=exact_notes(table),
             ))
         )  # fmt: skip
     return results

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from truerank.estimators.blindspot import blind_spot, is_blind
 from truerank.estimators.bounds import compatible_set
+from truerank.estimators.ceiling import ceiling_notes
 from truerank.estimators.problem import Problem
 from truerank.estimators.result import Diagnostics
 from truerank.metrics import Metric
@@ -31,8 +32,7 @@ def diagnose(
     """Diagnostics of each metric. ``scale`` turns sums over the distribution into values."""
     scored = float(np.average(table.n_scored, weights=np.maximum(table.weight, 1e-300)))
     if method == "exact":
-        note = "every rank is exact: the only uncertainty is which users there are"
-        return [Diagnostics(scored=scored, notes=(note,)) for _ in metrics]
+        return [Diagnostics(scored=scored, notes=exact_notes(table)) for _ in metrics]
     common = [_NAIVE] if method == "naive" else []
     if not bounds:
         return [Diagnostics(scored=scored, notes=tuple(common)) for _ in metrics]
@@ -56,6 +56,12 @@ def diagnose(
             Diagnostics(bounds=(low, high), blind=blind, scored=scored, notes=tuple(notes))
         )
     return results
+
+
+def exact_notes(table: RankTable) -> tuple[str, ...]:
+    """What to know about exact ranks, and whether to doubt that they are."""
+    note = "every rank is exact: the only uncertainty is which users there are"
+    return ceiling_notes(table) or (note,)
 
 
 _NAIVE = (

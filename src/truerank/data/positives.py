@@ -13,10 +13,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from truerank.data.columns import checked_weights
 from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from truerank.data.interactions import Interactions
 
 Data = TypeVar("Data", bound="Interactions")
@@ -45,11 +49,29 @@ def only_positives(
         return data
     if min_rating is not None and np.isnan(min_rating):
         raise InvalidArgumentError("min_rating", min_rating, "a number")
-    keep = data.weights > 0 if min_rating is None else data.weights >= min_rating
-    n_dropped = len(keep) - int(np.count_nonzero(keep))
-    if n_dropped == 0:
+    keep = _positive(data.weights, min_rating)
+    if keep.all():
         return data
-    low, high = float(data.weights.min()), float(data.weights.max())
+    kept = replace(data.select(keep), n_dropped=len(keep) - int(np.count_nonzero(keep)))
+    return compact(kept, users=users, items=items)
+
+
+def positive_rows(
+    table: pa.Table, rating: str | None, min_rating: float | None
+) -> tuple[pa.Table, int]:
+    """The rows of a table that are positives by a column of ratings, and how many are not."""
+    if rating is None:
+        return table, 0
+    values = checked_weights(table.column(rating).to_numpy(), len(table))
+    keep = _positive(values, min_rating)
+    return table.filter(keep), len(keep) - int(np.count_nonzero(keep))
+
+
+def _positive(ratings: NDArray[np.float32], min_rating: float | None) -> NDArray[np.bool_]:
+    keep: NDArray[np.bool_] = ratings > 0 if min_rating is None else ratings >= min_rating
+    if keep.all():
+        return keep
+    low, high = float(ratings.min()), float(ratings.max())
     if not keep.any():
         least = "above 0" if min_rating is None else f"at least {min_rating:g}"
         raise InvalidDataError(
@@ -58,10 +80,10 @@ def only_positives(
         )
     if min_rating is None:
         warnings.warn(
-            f"{n_dropped:,} of {len(keep):,} interactions have a rating of 0 or less (the lowest "
-            f"is {low:g}) and do not count as positives; draw the line elsewhere with min_rating=",
+            f"{np.count_nonzero(~keep):,} of {len(keep):,} interactions have a rating of 0 or less "
+            f"(the lowest is {low:g}) and do not count as positives; draw the line elsewhere with "
+            "min_rating=",
             DataWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
-    kept = replace(data.select(keep), n_dropped=n_dropped)
-    return compact(kept, users=users, items=items)
+    return keep

@@ -40,10 +40,10 @@ def test_numbers_are_the_text_they_are_written_as() -> None:
     numbers = table([2, 10, 9], [100, 20, 3])
     text = table(["9", "2", "10"], ["3", "100", "20"])
     found = align({"a": numbers, "b": text})
-    assert found["a"].user.tolist() == found["b"].user.tolist() == ["10", "2", "9"]
-    assert found["a"].item.tolist() == found["b"].item.tolist() == ["20", "100", "3"]
-    assert found["a"].rank.tolist() == [2, 1, 3]
-    assert found["b"].rank.tolist() == [3, 2, 1]
+    assert found["a"].user.tolist() == found["b"].user.tolist() == ["2", "9", "10"]
+    assert found["a"].item.tolist() == found["b"].item.tolist() == ["100", "3", "20"]
+    assert found["a"].rank.tolist() == [1, 3, 2]
+    assert found["b"].rank.tolist() == [2, 1, 3]
     # what is all numbers stays so, and resamples keep their bits
     again = align({"a": numbers, "b": table([9, 2, 10], [3, 100, 20])})
     assert again["a"].user.tolist() == [2, 9, 10]

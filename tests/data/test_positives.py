@@ -30,8 +30,10 @@ def test_what_is_rated_zero_or_less_is_left_out_with_a_warning() -> None:
     with pytest.warns(DataWarning) as caught:
         data = read()
     assert [str(w.message) for w in caught] == [
-        "3 of 4 interactions have a rating of 0 or less (the lowest is -1) and do not count as "
-        "positives; draw the line elsewhere with min_rating="
+        (
+            "3 of 4 interactions have a rating of 0 or less (the lowest is -1) and do not count as "
+            "positives; draw the line elsewhere with min_rating="
+        )
     ]
     assert caught[0].filename == __file__
     assert data.user_ids.tolist() == ["a"]
@@ -44,9 +46,7 @@ def test_what_is_rated_zero_or_less_is_left_out_with_a_warning() -> None:
     assert "left out" not in str(plain.summary())
 
 
-@pytest.mark.parametrize(
-    ("least", "kept"), [(-np.inf, 4), (-1, 4), (-0.5, 3), (0, 2), (5, 1)]
-)
+@pytest.mark.parametrize(("least", "kept"), [(-np.inf, 4), (-1, 4), (-0.5, 3), (0, 2), (5, 1)])
 def test_a_threshold_wins_and_says_nothing(least: float, kept: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -122,7 +122,5 @@ def test_known_data_sets_count_what_they_always_did() -> None:
     arrays = {"user": np.array([0, 1]), "item": np.array([0, 1]), "rating": np.array([0.0, 3.0])}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        data = to_interactions(
-            arrays, name="x", part=None, default_part=None, duplicates="error"
-        )
+        data = to_interactions(arrays, name="x", part=None, default_part=None, duplicates="error")
     assert len(data) == 2

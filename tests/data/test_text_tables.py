@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truerank.data import ids as id_types
+from truerank.data import id_order
 from truerank.data.columns import index_ids
 from truerank.data.frames import read_csv
-from truerank.data.ids import in_one_type, with_id_type
+from truerank.data.ids import IdType, in_one_type, with_id_type
 from truerank.data.interactions import Interactions
 from truerank.errors import DataWarning, InvalidDataError
 from truerank.ranking.foreign import read_lists, read_trec
@@ -88,20 +88,20 @@ def test_only_the_columns_that_are_wanted_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [None, "text", "int"])
-def test_id_types_of_frames_and_files(kind: id_types.IdType | None, tmp_path: Path) -> None:
+def test_id_types_of_frames_and_files(kind: IdType | None, tmp_path: Path) -> None:
     frame = pd.DataFrame({"user_id": [10, 9], "item_id": ["07", "7"]})
     frame.to_csv(tmp_path / "x.csv", index=False)
     of_file = Interactions.from_csv(tmp_path / "x.csv", id_type=kind)
     of_frame = Interactions.from_frame(frame, id_type=kind)
-    users = {None: [9, 10], "int": [9, 10], "text": ["10", "9"]}[kind]
+    users = {None: [9, 10], "int": [9, 10], "text": ["9", "10"]}[kind]
     items = [7] if kind == "int" else ["07", "7"]
     assert of_frame.user_ids.tolist() == users
     assert of_frame.item_ids.tolist() == of_file.item_ids.tolist() == items
-    assert of_file.user_ids.tolist() == ([9, 10] if kind == "int" else ["10", "9"])
+    assert of_file.user_ids.tolist() == ([9, 10] if kind == "int" else ["9", "10"])
 
 
 def test_id_types_that_do_not_fit() -> None:
-    with pytest.raises(InvalidDataError, match="item ids must be whole numbers .* got 'x'"):
+    with pytest.raises(InvalidDataError, match=r"item ids must be whole numbers .* got 'x'"):
         with_id_type(pa.array(["1", "x"]), "int", "item")
     with pytest.raises(InvalidDataError, match=r"got '99999999999999999999'"):
         with_id_type(pa.array(["1", "9" * 20]), "int", "item")
@@ -117,12 +117,15 @@ def test_dictionaries_that_somebody_else_made() -> None:
 def test_numbers_and_text_meet_as_they_are_written() -> None:
     numbers, text = np.array([7, 10]), np.array(["7", "07"])
     assert in_one_type([numbers, numbers])[0] is numbers
-    assert [column.tolist() for column in in_one_type([numbers, text])] == [["7", "10"], ["7", "07"]]
+    assert [column.tolist() for column in in_one_type([numbers, text])] == [
+        ["7", "10"],
+        ["7", "07"],
+    ]
 
 
 def test_one_very_long_id(monkeypatch: pytest.MonkeyPatch) -> None:
     Interactions.from_arrays(["a" * 10_000, "b"], [1, 2])
-    monkeypatch.setattr(id_types, "WIDEST", 1_000_000)
+    monkeypatch.setattr(id_order, "WIDEST", 1_000_000)
     with pytest.raises(InvalidDataError, match=r"the longest of 300 ids has 10,000 characters"):
         Interactions.from_arrays(["a" * 10_000, *map(str, range(299))], [1] * 300)
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.data.id_order import distinct_ids
 from truerank.data.ids import in_one_type
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking import RankTable
@@ -86,7 +87,7 @@ def _row_keys(tables: Mapping[str, RankTable]) -> dict[str, NDArray[np.int64]]:
 
 
 def _numbered(columns: list[NDArray[Any]]) -> list[NDArray[np.int64]]:
-    codes = np.unique(np.concatenate(columns), return_inverse=True)[1]
+    codes = distinct_ids(np.concatenate(columns))[1]
     return np.split(codes, np.cumsum([len(column) for column in columns])[:-1])
 
 

@@ -24,6 +24,7 @@ from scipy import stats
 
 from truerank.comparison.named_tests import choose_test, run_test
 from truerank.comparison.outcome import SMALLEST_P
+from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError
 from truerank.estimators import Estimate
 from truerank.estimators.finite_difference import difference_ratio
@@ -131,7 +132,7 @@ def _user_weight(table: RankTable) -> Float | None:
     """Weight of each user in ascending order of ids; None where all are alike."""
     if np.ptp(table.weight) == 0:
         return None
-    return np.asarray(table.weight[np.unique(table.user, return_index=True)[1]])
+    return np.asarray(table.weight[np.unique(distinct_ids(table.user)[1], return_index=True)[1]])
 
 
 def _t(n: int, level: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from truerank.data.ids import encode_text
+from truerank.data.id_order import encode_text, find_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
 
 DuplicateRule = Literal["error", "first", "last", "sum", "max"]
@@ -18,10 +18,10 @@ DUPLICATE_RULES: tuple[str, ...] = get_args(DuplicateRule)
 def index_ids(
     ids: Any, vocabulary: ArrayLike | None, name: str
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Number external ids in sorted order, or look them up in a given vocabulary.
+    """Number external ids in their order, or look them up in a given vocabulary.
 
-    Linear in the number of ids, plus a sort of the distinct ones. Memory: 8 bytes per id, and
-    for strings a copy of them in UTF-8.
+    Their order is that of :mod:`truerank.data.id_order`. Linear in the number of ids, plus a sort
+    of the distinct ones. Memory: 8 bytes per id, and for strings a copy of them in UTF-8.
 
     >>> index_ids(["b", "a", "b"], None, "user")[0].tolist()
     [1, 0, 1]
@@ -43,10 +43,8 @@ def index_ids(
             f"{name} ids are {_kind(distinct)} but {name}_ids are {_kind(known)}; "
             "convert one to the type of the other"
         )
-    place = np.searchsorted(known, distinct)
-    missing = np.ones(len(distinct), dtype=bool)
-    inside = place < len(known)
-    missing[inside] = known[place[inside]] != distinct[inside]
+    place = find_ids(known, distinct)
+    missing = place < 0
     if missing.any():
         raise InvalidDataError(
             f"{int(missing.sum()):,} {name} ids are not in the vocabulary {name}_ids, "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import numpy as np
 from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
@@ -14,9 +13,6 @@ if TYPE_CHECKING:
 
 IdType = Literal["text", "int"]
 """Ids as they are written, or as whole numbers, to which ``007`` and ``7`` are the same."""
-
-WIDEST = 1 << 32
-"""Bytes that the distinct ids of one kind may take; each takes what the longest one does."""
 
 
 def check_id_type(id_type: str | None) -> None:
@@ -67,23 +63,6 @@ def with_id_type(column: pa.Array, id_type: IdType | None, name: str) -> Any:
     return whole[column.indices.to_numpy()]
 
 
-def encode_text(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
-    """Each id's place among the sorted distinct ones, and those; text in Arrow, without nulls."""
-    import pyarrow as pa
-
-    if not pa.types.is_dictionary(column.type):
-        column = column.cast(pa.large_string()).dictionary_encode()
-    codes = column.indices.to_numpy()
-    used = np.bincount(codes, minlength=len(column.dictionary)) > 0
-    words = column.dictionary.to_numpy(zero_copy_only=False)[used]
-    _check_width(words)
-    # A dictionary that somebody else made may name a word twice, or one that does not occur.
-    distinct, place = np.unique(words.astype(str), return_inverse=True)
-    where = np.zeros(len(used), dtype=np.int64)
-    where[used] = place
-    return where[codes], distinct
-
-
 def in_one_type(columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
     """The same ids in one type: as they are if all are, else numbers as they are written.
 
@@ -96,16 +75,6 @@ def in_one_type(columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
     if len(kinds) < 2:
         return columns
     return [column.astype(str) if column.dtype.kind in "iu" else column for column in columns]
-
-
-def _check_width(words: NDArray[Any]) -> None:
-    longest = max(map(len, words), default=0)
-    if 4 * longest * len(words) > WIDEST:
-        raise InvalidDataError(
-            f"the longest of {len(words):,} ids has {longest:,} characters ("
-            f"{str(max(words, key=len))[:40]!r}...), and room for as many in each would take "
-            f"{4 * longest * len(words) / 1e9:,.0f} GB; shorten the ids, or number them"
-        )
 
 
 def _is_whole(word: str) -> bool:

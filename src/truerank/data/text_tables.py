@@ -86,7 +86,10 @@ class TextTable:
         lines = LINE_END.split(text)
         n_before = _n_comments(lines)
         body = "\n".join(lines[n_before:])
-        chosen = delimiter or find_delimiter(body, file, one_column=one_column)
+        plain = [line for line in lines[n_before:] if not line.startswith(_COMMENT)]
+        chosen = delimiter or find_delimiter(
+            "\n".join(plain) if any(plain) else body, file, one_column=one_column
+        )
         uneven = chosen == " " and re.search(r"(?m)^ |  | $|\t", body) is not None
         width = _width(lines[n_before], chosen) if n_before < len(lines) else 0
         while n_before and _is_row(lines[n_before - 1], chosen, width):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.estimators.diagnostics import diagnose, exact_notes
 from truerank.estimators.finite import (
@@ -205,11 +206,12 @@ def _from_joint_ranks(
     """
     from truerank.rng import Stream, stream
 
-    users, first = np.unique(table.user, return_index=True)
+    number = distinct_ids(table.user)[1]
+    users, first = np.unique(number, return_index=True)
     weight = table.weight[first]
     results = []
     for metric in metrics:
-        _, values = metric.per_user(table.user, table.rank, table.n_items)
+        _, values = metric.per_user(number, table.rank, table.n_items)
         all_values = [float(values @ weight / weight.sum())]
         for b in range(1, n_boot + 1):
             draw = stream(seed, Stream.BOOTSTRAP, b).integers(0, len(users), len(users))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.data.columns import index_ids
+from truerank.data.id_order import find_ids
 from truerank.data.ids import in_one_type
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking.foreign.repeats import distinct_keys
@@ -131,10 +132,9 @@ def _check_scores(lists: Lists, users: Int, user_names: NDArray[Any]) -> None:
 
 
 def _look_up(ids: NDArray[Any], names: NDArray[Any], side: str) -> Int:
-    """The index of each id among the sorted names of its type, -1 where it is not there."""
+    """The index of each id among the names of its type, -1 where it is not there."""
     index, distinct = index_ids(ids, None, side)
-    place = np.minimum(np.searchsorted(names, distinct), len(names) - 1)
-    return np.asarray(np.where(names[place] == distinct, place, -1)[index], dtype=np.int64)
+    return find_ids(names, distinct)[index]
 
 
 def _rows_of(key: Int, wanted: Int) -> Int:

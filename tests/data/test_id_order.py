@@ -32,6 +32,7 @@ def test_numbers_have_one_order(ids: list[int]) -> None:
     assert at_a.tolist() == at_b.tolist()
     assert find_ids(b[::-1], text).tolist() == (len(b) - 1 - at_b).tolist()
     assert find_ids(a[1:], a[:1]).tolist() == [-1]
+    assert find_ids(a, b).tolist() == [-1] * len(b)
 
 
 @settings(deadline=None, max_examples=100)

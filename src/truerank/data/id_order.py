@@ -80,7 +80,7 @@ def distinct_ids(ids: NDArray[Any]) -> tuple[NDArray[Any], Int]:
 def find_ids(known: NDArray[Any], wanted: NDArray[Any]) -> Int:
     """The place of each wanted id among the known ones, in any order; -1 where it is not there.
 
-    Both must be of one type.
+    Numbers are not there among text: :func:`truerank.data.ids.in_one_type` makes them so.
 
     >>> find_ids(np.array(["9", "10"]), np.array(["10", "11"])).tolist()
     [1, -1]
@@ -88,7 +88,10 @@ def find_ids(known: NDArray[Any], wanted: NDArray[Any]) -> Int:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kind = pa.int64() if known.dtype.kind in "iu" else pa.large_string()
+    is_number = known.dtype.kind in "iu"
+    if is_number != (wanted.dtype.kind in "iu"):
+        return np.full(len(wanted), -1)
+    kind = pa.int64() if is_number else pa.large_string()
     place = pc.index_in(pa.array(wanted, type=kind), value_set=pa.array(known, type=kind))
     return np.asarray(place.fill_null(-1).to_numpy(), dtype=np.int64)
 

@@ -99,9 +99,7 @@ class UserKNN(KeptModel):
         """Scores for users known only by their history, from their nearest known users."""
         check_history(history, self.n_items)
         ids = self.trained_on.user_ids
-        own = np.full(history.n_users, -1, np.int64)
-        if ids.dtype.kind == history.user_ids.dtype.kind:
-            own = find_ids(ids, history.user_ids)
+        own = find_ids(ids, history.user_ids)
         return UserKNNScorer(self._nearest(history.matrix(), own, workers), self.known)
 
     def _nearest(

@@ -16,7 +16,9 @@ from .conftest import Run, log, write_csv
 def own_split() -> tr.split.Split:
     columns = log()
     data = tr.Interactions.from_arrays(
-        columns["userId"], columns["movieId"], timestamp=columns["timestamp"]
+        columns["userId"],
+        [str(item) for item in columns["movieId"]],  # a text file has text for ids
+        timestamp=columns["timestamp"],
     )
     return tr.split.leave_one_out(data, by="latest")
 

@@ -173,8 +173,8 @@ LISTS = {"user_id": [1, 1, 2, 2], "item_id": [5, 6, 5, 7], "score": [0.5, 0.25, 
                      id="repeat-in-list"),
         pytest.param({}, {"user_id": [1, 1], "item_id": [5, 5]}, {}, "1 of 2 rows of targets repeat"
                      , id="repeated-target"),
-        pytest.param({}, {"user_id": ["1"], "item_id": [5]}, {}, "user ids are whole numbers in "
-                     "the lists but strings among the targets", id="types"),
+        pytest.param({}, {"user_id": ["01"], "item_id": [5]}, {}, "none of the 1 users with "
+                     "targets has a list, the first is 01;", id="types"),
         pytest.param({}, {"user_id": [1], "item_id": [5]}, {"n_items": 1}, "the list of user 1 has "
                      "2 items, more than n_items 1", id="catalogue-too-small"),
         pytest.param({}, {"user_id": [1], "item_id": [5]}, {"score": "scor"}, "no column 'scor'.*"

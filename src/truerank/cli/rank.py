@@ -80,8 +80,13 @@ def rank(
     item_column: options.ItemColumn = None,
     time_column: options.TimeColumn = None,
     weight_column: options.WeightColumn = None,
+    rating_column: options.RatingColumn = None,
+    min_rating: options.MinRating = None,
+    id_type: options.IdKind = None,
     duplicates: options.Duplicates = None,
     header: options.Header = True,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
     config: Config = None,  # noqa: ARG001  # read by the parser
@@ -106,8 +111,9 @@ def rank(
         loaded = [(file, *read_model(file)) for file in files]
     typed = {
         "user_column": user_column, "item_column": item_column, "time_column": time_column,
-        "weight_column": weight_column, "duplicates": duplicates,
-        "header": None if header else False,
+        "weight_column": weight_column, "rating_column": rating_column, "min_rating": min_rating,
+        "id_type": id_type, "duplicates": duplicates, "header": None if header else False,
+        "delimiter": delimiter, "encoding": encoding,
     }  # fmt: skip
     source = _source([made_by for _, _, made_by in loaded], data, split, typed)
     made = source.made_split

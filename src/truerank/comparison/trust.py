@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from truerank.estimators import Estimate
+from truerank.estimators.ceiling import ceiling_notes
 from truerank.estimators.remedies import next_design
 from truerank.ranking import RankTable
 
@@ -35,6 +36,8 @@ def doubts(
             f"rests on smoothness; {'; '.join(advice)}"
         )
     kinds = [bool(table.is_exact.all()) for table in tables]
+    for name, table, exact in zip(names, tables, kinds, strict=True):
+        found += [f"{name} is {note}" for note in ceiling_notes(table) if exact]
     if kinds[0] != kinds[1]:
         sampled = names[kinds.index(False)]
         found.append(f"only {sampled} is estimated: a bias of its estimate stays in the difference")

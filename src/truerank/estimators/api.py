@@ -214,7 +214,7 @@ def _from_exact_ranks(
     weights = drawn.sums(one, number, weight, 1)[0]
     results = []
     for metric in metrics:
-        _, values = metric.per_user(table.user, table.rank, table.n_items)
+        _, values = table.per_user(metric)
         resampled = drawn.sums(one, number, values * weight, 1)[0] / weights
         all_values = [float(values @ weight / weight.sum()), *resampled]
         results.append(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from truerank.estimators.blindspot import blind_spot, is_blind
 from truerank.estimators.bounds import compatible_set
+from truerank.estimators.ceiling import ceiling_notes
 from truerank.estimators.problem import Problem
 from truerank.estimators.result import Diagnostics
 from truerank.estimators.samples import Sample
@@ -71,10 +72,8 @@ def diagnose(
 def exact_diagnostics(table: RankTable) -> Diagnostics:
     """Of any metric of a table whose ranks are all exact."""
     note = "every rank is exact: the only uncertainty is which users there are"
-    return Diagnostics(
-        scored=float(table.n_scored.mean()),
-        notes=(note, table.adapted) if table.adapted else (note,),
-    )
+    notes = [*(ceiling_notes(table) or [note]), table.adapted]
+    return Diagnostics(scored=float(table.n_scored.mean()), notes=tuple(filter(None, notes)))
 
 
 def blind_cutoffs(table: RankTable, ks: Sequence[int], *, level: float = 0.95) -> frozenset[int]:

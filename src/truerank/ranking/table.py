@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.metrics import Metric, MetricLike, as_metric
 from truerank.ranking.columns import COLUMNS, as_ids, as_whole, check_columns, has_repeats, spread
@@ -178,7 +179,7 @@ class RankTable:
     @property
     def user_weight(self) -> Float:
         """Weight of each user in ascending order of ids: the mean over its rows."""
-        users, row_user = np.unique(self.user, return_inverse=True)
+        users, row_user = distinct_ids(self.user)
         if np.ptp(self.weight) == 0:
             return np.full(len(users), self.weight[0] if len(self) else 1.0)
         order = np.lexsort((self.weight, row_user))  # the same bits whatever the order of the rows
@@ -189,7 +190,7 @@ class RankTable:
         """The rows of users who count: a resample of the others alone would tell nothing."""
         if len(self) == 0 or self.weight.min() > 0:
             return self
-        row_user = np.unique(self.user, return_inverse=True)[1]
+        row_user = distinct_ids(self.user)[1]
         counts = np.bincount(row_user, self.weight)[row_user] > 0
         return self[counts] if counts.any() else self
 
@@ -198,13 +199,15 @@ class RankTable:
         return self._checked(metric, naive).row_values(self.rank, self._size(naive))
 
     def per_user(self, metric: MetricLike, *, naive: bool = False) -> tuple[NDArray[Any], Float]:
-        """User ids in ascending order and the metric's value of each.
+        """User ids in their order (:mod:`truerank.data.id_order`) and the metric's value of each.
 
         Several held-out items of a user are combined as the metric defines. Sampled ranks
         are refused: the value of a metric on them is not its value on the catalogue, and
         :func:`truerank.estimate` corrects for that. ``naive=True`` takes them as they are.
         """
-        return self._checked(metric, naive).per_user(self.user, self.rank, self._size(naive))
+        users, number = distinct_ids(self.user)
+        chosen = self._checked(metric, naive)
+        return users, chosen.per_user(number, self.rank, self._size(naive))[1]
 
     def _size(self, naive: bool) -> Int:
         return self.n_sampled if naive else self.n_items

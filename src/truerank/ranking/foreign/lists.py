@@ -36,9 +36,12 @@ def read_lists(
     seed: int = 0,
     replacement: bool = False,
     delimiter: str | None = None,
+    encoding: str | None = None,
     model: str | None = None,
 ) -> RankTable:
     """Rank targets in lists of (user, item, score), from frames, Parquet or CSV.
+
+    Ids of text files are text; where only one of the two tables has numbers, 7 is "7".
 
     What a list is must be said, because the rows cannot tell:
 
@@ -69,6 +72,7 @@ def read_lists(
         seed: Of the order that the rule ``"random"`` gives to equal scores.
         replacement: The negatives were drawn with replacement.
         delimiter: What divides the columns of text files; found if not given.
+        encoding: What text files are written in; found if not given.
         model: What to call the model in tables.
 
     >>> import pyarrow as pa
@@ -78,7 +82,9 @@ def read_lists(
     >>> table.rank.tolist(), table.n_sampled.tolist()
     ([2], [3])
     """
-    held, offered = (Source.of(t, delimiter=delimiter) for t in (targets, scores))
+    held, offered = (
+        Source.of(t, delimiter=delimiter, encoding=encoding) for t in (targets, scores)
+    )
     if score in held.columns and score not in offered.columns:
         raise InvalidDataError(
             f"scores has no column {score!r} but targets has; swap the two arguments"

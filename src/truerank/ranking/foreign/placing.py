@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.data.columns import index_ids
+from truerank.data.id_order import find_ids
+from truerank.data.ids import in_one_type
 from truerank.errors import InvalidDataError
 from truerank.ranking.foreign.repeats import distinct_keys
 from truerank.ranking.ties import TieRule, tie_code
@@ -65,8 +67,11 @@ def place(
 
     Memory: about 100 bytes per list row while it runs.
     """
-    users, user_names = index_ids(lists.user, None, "user")
-    items, item_names = index_ids(lists.item, None, "item")
+    # In one type before they are numbered: sorted as text, 10 stands before 9.
+    listed_users, user = in_one_type([lists.user, user])
+    listed_items, item = in_one_type([lists.item, item])
+    users, user_names = index_ids(listed_users, None, "user")
+    items, item_names = index_ids(listed_items, None, "item")
     _check_scores(lists, users, user_names)
     key = distinct_keys(users, user_names, items, item_names, "the lists")
     who, what = _look_up(user, user_names, "user"), _look_up(item, item_names, "item")
@@ -187,16 +192,9 @@ def _check_scores(lists: Lists, users: Int, user_names: NDArray[Any]) -> None:
 
 
 def _look_up(ids: NDArray[Any], names: NDArray[Any], side: str) -> Int:
-    """The index of each id among the sorted names, -1 where it is not there."""
+    """The index of each id among the names of its type, -1 where it is not there."""
     index, distinct = index_ids(ids, None, side)
-    if distinct.dtype.kind != names.dtype.kind:
-        kinds = {"i": "whole numbers", "U": "strings"}
-        raise InvalidDataError(
-            f"{side} ids are {kinds[names.dtype.kind]} in the lists but "
-            f"{kinds[distinct.dtype.kind]} among the targets; convert one to the type of the other"
-        )
-    place = np.minimum(np.searchsorted(names, distinct), len(names) - 1)
-    return np.asarray(np.where(names[place] == distinct, place, -1)[index], dtype=np.int64)
+    return find_ids(names, distinct)[index]
 
 
 def _rows_of(key: Int, wanted: Int) -> Int:

@@ -27,6 +27,10 @@ class InvalidDataError(TruerankError, ValueError):
     """Data (interactions, ranks, scores) break a rule they must obey."""
 
 
+class DataWarning(UserWarning):
+    """Data were read with a guess, or without some of their rows: look whether that is right."""
+
+
 class DatasetNotFoundError(TruerankError, FileNotFoundError):
     """A data set is neither here nor can it be fetched."""
 

@@ -16,7 +16,9 @@ from .conftest import Run, log, write_csv
 def own_split() -> tr.split.Split:
     columns = log()
     data = tr.Interactions.from_arrays(
-        columns["userId"], columns["movieId"], timestamp=columns["timestamp"]
+        columns["userId"],
+        [str(item) for item in columns["movieId"]],  # a text file has text for ids
+        timestamp=columns["timestamp"],
     )
     return tr.split.leave_one_out(data, by="latest")
 
@@ -270,3 +272,20 @@ def test_a_file_without_header_and_with_weights(run: Run, tmp_path: Path) -> Non
     assert done.code == 0, done
     assert "nothing was held out" in done.out
     assert tr.models.load(tmp_path / "m.model").history.data.tolist() == [2.5, 1, 4, 1]
+
+
+def test_a_default_adapts_to_a_small_catalogue_and_says_so(run: Run, tmp_path: Path) -> None:
+    pairs = [(f"u{u}", i) for u in range(30) for i in range(12) if (u + i) % 3]
+    columns = {"user": [u for u, _ in pairs], "item": [i for _, i in pairs]}
+    write_csv(tmp_path / "small.csv", columns)
+    words = ("rank", "--data", "small.csv", "--model", "item-knn", "--out", "knn.parquet")
+    said = run(*words, "--design", "adaptive")
+    assert said.code == 0
+    sentence = "30 of 30 rows have less than 25 candidates, so their ranks are exact"
+    assert f"item-knn: {sentence}" in said.out + said.err
+    told = run(*words, "--design", "adaptive", "--force", "--json").json
+    assert told["tables"][0]["adapted"] == sentence
+    assert told["tables"][0]["exact"] == 1.0
+    asked = run(*words, "--design", "adaptive n0=25", "--force").sentence
+    assert "n0 must be at most 5, the candidates of user u" in asked
+    assert tr.RankTable.from_parquet("knn.parquet").header.ties == "random"

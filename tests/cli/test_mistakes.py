@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import truerank as tr
@@ -312,6 +314,26 @@ def test_tables_of_different_splits(run: Run, ratings: Path, tmp_path: Path) -> 
     said = run("compare", "1.parquet", "2.parquet").sentence
     assert "do not come from the same" in said
     assert "--align common" in said
+
+
+def test_tables_of_different_tie_rules(run: Run, ratings: Path) -> None:
+    """Nothing is written either: ties for one model and against the other decide nothing."""
+    for model, rule in (("popularity", "optimistic"), ("ease", "random")):
+        words = ("--model", model, "--ties", rule, "--out", f"{model}.parquet")
+        assert run("rank", "--data", ratings, *words).code == 0
+    done = run("compare", "popularity.parquet", "ease.parquet", "--html", "report.html")
+    assert "equal scores count for one and not for the other" in done.sentence
+    assert done.sentence.endswith("rank both with the same --ties")
+    assert not Path("report.html").exists()
+
+
+@pytest.mark.parametrize(("field", "value"), [("replacement", "no"), ("n_population", -5)])
+def test_a_table_with_a_damaged_header(field: str, value: object, run: Run, exact: Path) -> None:
+    content = pq.read_table(exact)
+    header = json.loads(content.schema.metadata[b"truerank.ranktable"])
+    header = json.dumps({**header, field: value})
+    pq.write_table(content.replace_schema_metadata({b"truerank.ranktable": header}), exact)
+    assert f"the header is damaged: {field} must be" in run("estimate", exact).sentence
 
 
 def test_comparisons(run: Run, sampled: Path, exact: Path) -> None:

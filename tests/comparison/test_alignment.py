@@ -36,6 +36,19 @@ def test_text_ids_and_several_items_per_user() -> None:
     assert found["b"].rank.tolist() == [3, 2, 1]
 
 
+def test_numbers_are_the_text_they_are_written_as() -> None:
+    numbers = table([2, 10, 9], [100, 20, 3])
+    text = table(["9", "2", "10"], ["3", "100", "20"])
+    found = align({"a": numbers, "b": text})
+    assert found["a"].user.tolist() == found["b"].user.tolist() == ["2", "9", "10"]
+    assert found["a"].item.tolist() == found["b"].item.tolist() == ["100", "3", "20"]
+    assert found["a"].rank.tolist() == [1, 3, 2]
+    assert found["b"].rank.tolist() == [2, 1, 3]
+    # what is all numbers stays so, and resamples keep their bits
+    again = align({"a": numbers, "b": table([9, 2, 10], [3, 100, 20])})
+    assert again["a"].user.tolist() == [2, 9, 10]
+
+
 def test_missing_rows_are_counted_and_refused_or_left_out() -> None:
     a, b = table([1, 2, 3, 4]), table([2, 3, 9])
     with pytest.raises(InvalidDataError, match=r"2 of 4 \(user, item\) rows of 'a'.*common"):
@@ -50,11 +63,13 @@ def test_missing_rows_are_counted_and_refused_or_left_out() -> None:
     ("first", "second", "words"),
     [
         (table([1, 2]), table([5, 6]), "rows of 'a' are not in every table"),
-        (table([1, 2]), table(["1", "2"]), "by text and others by number"),
+        (table([1, 2]), table(["01", "02"]), "rows of 'a' are not in every table"),
         (table([1, 1]), table([1, 2]), "pair twice"),
         (table([1], split="x"), table([1], split="y"), "same split"),
         (table([1], data="x"), table([1], data="y"), "same training data"),
         (table([1], candidates="all"), table([1], candidates="unseen"), "different metrics"),
+        (table([1], ties="optimistic"), table([1], ties="random"), "rank both with the same ties="),
+        (table([1], ties="half"), table([1], ties="pessimistic"), "'b' is ranked with ties='pess"),
     ],
 )
 def test_what_cannot_be_compared_gets_its_sentence(

@@ -448,3 +448,63 @@ def test_sampled_ranks_of_some_users_shrink_less_than_exact_ones() -> None:
     assert few_users == pytest.approx(many_users * np.sqrt(1 / 7), rel=1e-9)
     few_users, many_users = errors({name: sampled(rng, r, n=200) for name, r in ranks.items()})
     assert 0.5 * many_users < few_users < many_users
+
+
+# ---------------------------------------------------------------- ties
+
+
+def with_ties(table: tr.RankTable, rule: str) -> tr.RankTable:
+    return replace(table, header=replace(table.header, ties=rule))
+
+
+def test_ties_that_count_for_one_model_only_are_refused(pair: dict[str, tr.RankTable]) -> None:
+    """A constant model ranked with ties="optimistic" once beat EASE, 1.0000 to .3208."""
+    constant = with_ties(exact(np.ones(2000, np.int64)), "optimistic")
+    rival = with_ties(pair["ahead"], "random")
+    with pytest.raises(InvalidDataError, match="equal scores count for one and not for the other"):
+        tr.compare({"constant": constant, "ease": rival}, "recall@10", n_boot=100)
+    with pytest.raises(InvalidDataError, match="rank both with the same ties="):
+        tr.compare({"constant": constant, "ease": rival}, "recall@10", n_boot=100, align="common")
+
+
+def test_a_constant_model_does_not_beat_ease() -> None:
+    """Ranked with the default, it has the recall of chance; with ties="optimistic", no verdict."""
+    split = tr.split.leave_one_out(tr.load_dataset("demo"), seed=0)
+    ease = tr.rank(tr.models.EASE(l2=50.0).fit(split.train), split, progress=False)
+    n_items = split.train.n_items
+    constant = tr.FunctionScorer(lambda users: np.zeros((len(users), n_items)), n_items=n_items)
+    best = tr.rank(constant, split, ties="optimistic", progress=False)
+    assert best.per_user("recall@10")[1].min() == 1.0
+    with pytest.raises(InvalidDataError, match="equal scores count for one and not for the other"):
+        tr.compare({"constant": best, "ease": ease}, "recall@10", n_boot=100)
+    plain = tr.rank(constant, split, progress=False)
+    values, chance = plain.per_user("recall@10")[1], 10 / plain.n_items
+    error = np.sqrt((chance * (1 - chance)).sum()) / len(values)
+    assert abs(values.mean() - chance.mean()) < 3.9 * error  # once in 10,000 seeds
+    verdict = tr.compare({"constant": plain, "ease": ease}, "recall@10", n_boot=100)
+    found = verdict.pair("recall@10", "ease", "constant")
+    assert (found.a, found.significant) == ("ease", True)
+    assert found.difference > 0
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        (("optimistic", "optimistic"), ["looks better than it is"]),
+        (("optimistic", "unknown"), ["the ties of ahead are optimistic", "behind unknown"]),
+        (("unknown", "random"), ["tie rules differ (ahead unknown and behind random)"]),
+        (("half", "random"), ["tie rules differ (ahead half and behind random)"]),
+        (("pessimistic", "pessimistic"), []),
+        (("random", "random"), []),
+    ],
+)
+def test_tie_rules_that_are_not_refused_may_have_a_caveat(
+    rules: tuple[str, str], words: list[str], pair: dict[str, tr.RankTable]
+) -> None:
+    tables = {
+        name: with_ties(table, rule)
+        for (name, table), rule in zip(pair.items(), rules, strict=True)
+    }  # fmt: skip
+    trust = tr.compare(tables, "recall@10", n_boot=100).comparisons[0].trust
+    assert all(word in trust for word in words)
+    assert bool(trust) == bool(words)

@@ -49,22 +49,57 @@ def scores_of(X: np.ndarray, Y: np.ndarray, user: int) -> np.ndarray:
     return total
 
 
+def in_order(
+    scores: np.ndarray, items: list[int], held: set[int], ties: str, seed: int, user: int,
+    whole: bool = True, copies: list[int] | None = None,
+) -> list[int]:  # fmt: skip
+    """The items as the user's list has them: one order, whatever the target is asked for.
+
+    ``held`` are the user's targets. ``whole`` says that all candidates are here; else ``half``
+    puts each tied item above or below the targets by its coin. ``copies`` are targets that stand
+    among their own negatives, where they are no targets.
+    """
+    listed: list[int] = []
+    entries = [(item, False) for item in items] + [(item, True) for item in copies or []]
+    for score in sorted({float(scores[item]) for item in items}, reverse=True):
+        block = sorted(entry for entry in entries if scores[entry[0]] == score)
+        words = {item: int(addresses(seed, Stream.TIES, user, item)[0]) for item, _ in block}
+        targets = [entry for entry in block if entry[0] in held and not entry[1]]
+        others = [entry for entry in block if entry not in targets]
+        above, below = others, []
+        if ties == "random":
+            above, targets = sorted(block, key=lambda entry: (words[entry[0]], entry[1])), []
+        elif ties == "half" and whole:
+            middle = -(-len(others) // 2)
+            above, below = others[:middle], others[middle:]
+        elif ties == "half":
+            above = [entry for entry in others if words[entry[0]] < WORD // 2]
+            below = [entry for entry in others if words[entry[0]] >= WORD // 2]
+        elif ties == "optimistic":
+            above, below = [], others
+        listed += [item if not copy else -1 for item, copy in above + targets + below]
+    return listed
+
+
 def place(
-    scores: np.ndarray, target: int, rivals: list[int], ties: str, seed: int, user: int
-) -> int:
+    scores: np.ndarray, target: int, rivals: list[int], ties: str, seed: int, user: int,
+    held: set[int], whole: bool = True,
+) -> int:  # fmt: skip
     """The rank of the target among the rivals, itself included."""
-    better, tied = 0, 0
-    for rival in rivals:
-        if scores[rival] > scores[target]:
-            better += 1
-        elif scores[rival] == scores[target]:
-            if ties == "random" and rival != target:
-                words = addresses(seed, Stream.TIES, user, [rival, target])
-                better += int(words[0] < words[1])
-            else:
-                tied += 1
-    extra = {"half": -(-tied // 2), "optimistic": 0, "pessimistic": tied, "random": 0}
-    return 1 + better + extra[ties]
+    others = [rival for rival in rivals if rival != target]
+    copies = [rival for rival in rivals if rival == target]
+    listed = in_order(
+        scores, [target, *others], held | {target}, ties, seed, user, whole, copies
+    )  # fmt: skip
+    return 1 + listed.index(target)
+
+
+def held_by(users: np.ndarray, items: np.ndarray) -> dict[int, set[int]]:
+    """The targets of each user."""
+    held: dict[int, set[int]] = {}
+    for user, item in zip(users.tolist(), items.tolist(), strict=True):
+        held.setdefault(user, set()).add(item)
+    return held
 
 
 def full_ranks(
@@ -72,17 +107,23 @@ def full_ranks(
     users: np.ndarray,
     items: np.ndarray,
     exclude: Interactions | None = None,
-    ties: str = "half",
+    ties: str = "random",
     seed: int = 0,
 ) -> tuple[list[int], list[int]]:
     """Rank and number of candidates of each pair; ``scores`` is users x items."""
-    ranks, sizes = [], []
+    ranks, sizes, held = [], [], held_by(users, items)
     for user, target in zip(users.tolist(), items.tolist(), strict=True):
-        banned = set() if exclude is None else set(exclude.items_of(user).tolist())
-        rivals = [i for i in range(scores.shape[1]) if i != target and i not in banned]
-        ranks.append(place(scores[user], target, rivals, ties, seed, user))
-        sizes.append(1 + len(rivals))
+        banned = banned_for(user, held[user], exclude)
+        candidates = [i for i in range(scores.shape[1]) if i not in banned]
+        listed = in_order(scores[user], candidates, held[user], ties, seed, user)
+        ranks.append(1 + listed.index(target))
+        sizes.append(len(candidates))
     return ranks, sizes
+
+
+def banned_for(user: int, held: set[int], exclude: Interactions | None) -> set[int]:
+    """What the user has seen and is not held out."""
+    return set() if exclude is None else set(exclude.items_of(user).tolist()) - held
 
 
 def p_value(observed: np.ndarray, expected: np.ndarray) -> float:

@@ -97,6 +97,12 @@ def test_a_sample_larger_than_what_one_user_has_not_seen() -> None:
         rank_pairs(SCORER, [2], [5], Adaptive(9), exclude=SEEN)
 
 
+def test_repeated_draws_from_next_to_nothing() -> None:
+    tiny = FactorScorer(np.ones((1, 1)), np.ones((2, 1)))
+    with refused(InvalidArgumentError, "replacement must be False where .* less than 3 candidates"):
+        rank_pairs(tiny, [0], [1], Sampled(replacement=True))
+
+
 # ---------------------------------------------------------------- pairs
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from slow_ranking import GOLDEN, WORD, make_world, mix, p_value, rivals_of
+from slow_ranking import GOLDEN, WORD, banned_for, held_by, make_world, mix, p_value, rivals_of
 
 from truerank.data.interactions import Interactions
 from truerank.execution import Serial
@@ -82,8 +82,9 @@ def test_rivals_are_those_of_the_slow_draws(replacement: bool, excluding: bool) 
         n_items=90, users=world.users, items=world.items, exclude=seen,
     )  # fmt: skip
     assert len(asked) == len(world.users)
+    held = held_by(world.users, world.items)
     for (user, target), rivals in asked.items():
-        banned = set(world.seen.items_of(user).tolist()) if excluding else set()
+        banned = banned_for(user, held[user], seen)
         assert rivals == rivals_of(7, user, target, 90, banned, 29, replacement)
         assert target not in rivals
         assert not banned & set(rivals)
@@ -174,21 +175,6 @@ def test_marks_are_as_they_were() -> None:
     assert sorted({3, 9, 30, 48, *out[:46].tolist()}) == list(range(50))
     draws.unmark(marks, 30, excluded, out, 46)
     assert not marks.any()
-
-
-@pytest.mark.parametrize(
-    ("target", "excluded", "rivals"),
-    [
-        pytest.param(3, [], 9, id="nothing-excluded"),
-        pytest.param(3, [0, 9], 7, id="others"),
-        pytest.param(3, [0, 3, 9], 7, id="target-among-them"),
-        pytest.param(0, [0], 9, id="target-first"),
-        pytest.param(9, [1, 9], 8, id="target-last"),
-        pytest.param(4, list(range(10)), 0, id="everything"),
-    ],
-)
-def test_count_rivals(target: int, excluded: list[int], rivals: int) -> None:
-    assert draws.count_rivals(10, target, np.array(excluded, np.int32)) == rivals
 
 
 def test_keep_chances_are_uniform_and_their_own() -> None:

@@ -172,10 +172,11 @@ def test_lengths_beyond_float32_are_left_to_the_scorer(scale: float) -> None:
 def test_infinite_scores_are_ordered() -> None:
     scores = np.array([[1.0, np.inf, -np.inf, np.inf, 0.5, -np.inf]])
     scorer = FunctionScorer(lambda users: scores[users], n_items=6)
-    table = rank_pairs(scorer, [0] * 6, range(6), ties="optimistic")
-    assert table.rank.tolist() == [3, 1, 5, 1, 4, 5]
-    table = rank_pairs(scorer, [0] * 6, range(6), ties="pessimistic")
-    assert table.rank.tolist() == [3, 2, 6, 2, 4, 6]
+    for ties in ("optimistic", "pessimistic"):  # all are held out: tied ones by their index
+        table = rank_pairs(scorer, [0] * 6, range(6), ties=ties)
+        assert table.rank.tolist() == [3, 1, 5, 2, 4, 6]
+    for ties, ranks in {"optimistic": [1, 5], "pessimistic": [2, 6]}.items():
+        assert [int(rank_pairs(scorer, [0], [i], ties=ties).rank[0]) for i in (1, 2)] == ranks
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

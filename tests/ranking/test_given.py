@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from slow_ranking import TIES, ItemItem, item_item_scores, make_world, place
+from slow_ranking import TIES, ItemItem, held_by, item_item_scores, make_world, place
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.execution import Serial
@@ -34,7 +34,8 @@ def ncf_like() -> np.ndarray:
 
 def expected(scores: np.ndarray, lists: Any, ties: str) -> list[int]:
     pairs = zip(WORLD.users.tolist(), WORLD.items.tolist(), lists, strict=True)
-    return [place(scores[user], target, list(row), ties, 4, user) for user, target, row in pairs]
+    held = held_by(WORLD.users, WORLD.items)
+    return [place(scores[u], target, list(row), ties, 4, u, held[u]) for u, target, row in pairs]
 
 
 @pytest.mark.parametrize("ties", TIES)
@@ -57,8 +58,8 @@ def test_ragged_lists(kind: str) -> None:
     scorer, scores = SCORERS[kind]
     rng = np.random.default_rng(5)
     lists = [row[: rng.integers(1, 20)].tolist() for row in ncf_like()]
-    table = rank_pairs(scorer, WORLD.users, WORLD.items, Given(lists), executor=Serial())
-    assert table.rank.tolist() == expected(scores, lists, "half")
+    table = rank_pairs(scorer, WORLD.users, WORLD.items, Given(lists), seed=4, executor=Serial())
+    assert table.rank.tolist() == expected(scores, lists, "random")
     assert table.n_sampled.tolist() == [1 + len(row) for row in lists]
 
 

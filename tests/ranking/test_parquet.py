@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from truerank.errors import FileFormatError, InvalidDataError, StorageError
+from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError, StorageError
 from truerank.ranking import FactorScorer, Header, RankTable, Sampled, Users, rank_pairs
 
 KEY = b"truerank.ranktable"
@@ -166,6 +166,38 @@ def test_an_unknown_header_field(tmp_path: Path) -> None:
 def test_a_damaged_header(header: bytes, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="has a damaged header; write it again"):
         RankTable.from_parquet(rewritten(tmp_path / "t.parquet", header))
+
+
+WRONG = [
+    ("replacement", "no"), ("replacement", 1), ("replacement", None), ("seed", -1), ("seed", 1.5),
+    ("seed", 2**64), ("seed", True), ("seed", "7"), ("ties", "best"), ("ties", None), ("ties", []),
+    ("candidates", "some"), ("candidates", 3), ("n_population", -5), ("n_population", 0),
+    ("n_population", 2.0), ("n_population", True), ("n_population", "many"), ("data", 7),
+    ("split", ["a"]), ("model", {}), ("version", None), ("design", None), ("design", []),
+    ("design", {}), ("design", {"kind": 3}), ("design", {"kind": "users", "inner": 3}),
+    ("design", {"kind": "sampled", "levels": []}),
+    ("design", {"kind": "sampled", "levels": {"sizes": [5], "go_on": [0]}}),
+    ("design", {"kind": "sampled", "levels": {"sizes": [], "go_on": [], "keep": []}}),
+    ("design", {"kind": "sampled", "levels": {"sizes": ["5"], "go_on": [0], "keep": [1.0]}}),
+    ("design", {"kind": "sampled", "levels": {"sizes": [5, 3], "go_on": [1, 0], "keep": [1, 1]}}),
+    ("design", {"kind": "users", "inner": {"kind": "sampled", "levels": {"sizes": 5}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "value"), WRONG)
+def test_every_header_field_has_its_kind(field: str, value: Any, tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"^{field}.* must be .*, got "):
+        Header(**{field: value})
+    path = rewritten(tmp_path / "t.parquet", {"format": 1, field: value})
+    with pytest.raises(FileFormatError, match=f"t.parquet: the header is damaged: {field}"):
+        RankTable.from_parquet(path)
+
+
+def test_numbers_of_numpy_are_taken_as_plain_ones(tmp_path: Path) -> None:
+    header = Header(seed=np.int64(3), n_population=np.int32(9), replacement=np.bool_(True))  # type: ignore[arg-type]
+    assert header == Header(seed=3, n_population=9, replacement=True)
+    replace(TABLE, header=header).to_parquet(tmp_path / "t.parquet")
+    assert RankTable.from_parquet(tmp_path / "t.parquet").header == header
 
 
 def test_a_header_with_fewer_fields_takes_the_defaults(tmp_path: Path) -> None:

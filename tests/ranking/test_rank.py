@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from slow_ranking import full_ranks
 
 import truerank as tr
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError
+from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.split import Split, leave_k_out, leave_one_out, strong_generalization
 
 RNG = np.random.default_rng(0)
@@ -82,7 +83,8 @@ def test_the_header_tells_the_story() -> None:
         "model": "nowhere",
         "version": tr.__version__,
     }
-    assert tr.rank(make_model(), split).header.seed is None  # nothing was drawn
+    assert tr.rank(make_model(), split, seed=3).header.seed == 3  # it would have decided ties
+    assert tr.rank(make_model(), split, ties="half").header.seed is None  # nothing was drawn
     assert tr.rank(make_model(), split, ties="random", seed=3).header.seed == 3  # the ties were
 
 
@@ -161,3 +163,103 @@ def test_two_models_meet_the_same_rivals_on_a_split() -> None:
     assert set((one.rank + two.rank).tolist()) == {9}
     other = tr.rank(mirrored, split, tr.Sampled(8), seed=6)
     assert set((one.rank + other.rank).tolist()) != {9}
+
+
+# ---------------------------------------------------------------- what the model was fitted on
+
+
+@pytest.mark.parametrize("loaded", [False, True], ids=["fitted", "loaded"])
+def test_a_model_of_another_split_is_refused(loaded: bool, tmp_path: Path) -> None:
+    """It has seen what is held out here: once .4424 against .3208, with this split's name on it."""
+    mine, other = leave_one_out(DATA, seed=0), leave_one_out(DATA, seed=1)
+    model = tr.models.EASE(l2=5.0).fit(other.train)
+    if loaded:
+        model.save(tmp_path / "ease.model")
+        model = tr.models.load(tmp_path / "ease.model")
+    with pytest.raises(InvalidDataError, match=r"this EASE was fitted on other data .*seen the "
+                       r"held-out items.*trained_elsewhere=True"):  # fmt: skip
+        tr.rank(model, mine)
+    asked_for = tr.rank(model, mine, trained_elsewhere=True)
+    assert asked_for.header.data == other.train.fingerprint()
+    assert asked_for.header.split == mine.fingerprint()
+    honest = tr.rank(tr.models.EASE(l2=5.0).fit(mine.train), mine)
+    assert honest.header.data == mine.train.fingerprint()
+    with pytest.raises(InvalidDataError, match="do not come from the same training data"):
+        tr.compare({"honest": honest, "other": asked_for}, "recall@10")
+
+
+def test_folding_in_asks_about_the_training_users() -> None:
+    split = strong_generalization(DATA, n_users=5)
+    assert len(tr.rank(tr.models.EASE(l2=5.0).fit(split.train), split)) > 0
+    with pytest.raises(InvalidDataError, match="fitted on other data"):
+        tr.rank(tr.models.EASE(l2=5.0).fit(DATA), split)
+
+
+def test_a_model_that_does_not_say_what_it_was_fitted_on_is_believed() -> None:
+    assert tr.rank(make_model(), leave_one_out(DATA)).header.data is not None
+
+
+# ---------------------------------------------------------------- small catalogues
+
+
+DEFAULTS = [tr.Adaptive(), tr.Sampled(), tr.Adaptive(n_max=3200), tr.Users(9, tr.Adaptive())]
+
+
+@pytest.mark.parametrize("design", DEFAULTS, ids=str)
+@pytest.mark.parametrize("n_items", range(2, 31))
+def test_defaults_adapt_to_a_small_catalogue(n_items: int, design: Any) -> None:
+    """Fewer candidates than the first sample: exact ranks, and a sentence that says so."""
+    rng = np.random.default_rng(n_items)
+    scores, targets = rng.normal(size=(60, n_items)), rng.integers(0, n_items, 60)
+    scorer = tr.FunctionScorer(lambda users: scores[users], n_items=n_items)
+    table = tr.rank_pairs(scorer, range(60), targets, design)
+    full = tr.rank_pairs(scorer, range(60), targets)
+    full = full[np.isin(full.user, table.user)]
+    first = 100 if isinstance(design, tr.Sampled) else 25
+    if n_items <= first:
+        assert table.is_exact.all()
+    assert np.array_equal(table.rank[table.is_exact], full.rank[table.is_exact])
+    few = f"{len(table)} of {len(table)} rows have less than {first} candidates, so their ranks"
+    assert table.adapted.startswith(few) == (n_items < first)
+    assert (table.n_sampled >= min(first, n_items)).all()
+    found = tr.estimate(table, "recall@1", n_boot=20)[0]
+    truth = float(full.per_user("recall@1")[1].mean())
+    if n_items <= first:
+        assert found.value == pytest.approx(truth)
+        assert "every rank is exact" in " ".join(found.diagnostics.notes)
+    else:
+        low, high = found.diagnostics.bounds or (1.0, 0.0)
+        assert low <= truth <= high
+
+
+@pytest.mark.parametrize("design", [tr.Adaptive(25), tr.Sampled(25), tr.Adaptive(25, 3200)])
+def test_what_was_asked_for_is_refused_where_it_cannot_be_had(design: Any) -> None:
+    scorer = tr.FunctionScorer(lambda users: np.zeros((len(users), 24)), n_items=24)
+    with pytest.raises(InvalidArgumentError, match="must be at most 24, the candidates of user 0"):
+        tr.rank_pairs(scorer, [0], [1], design)
+
+
+def test_a_sample_that_only_some_users_have_candidates_for() -> None:
+    seen = [(u, i) for u in range(400) for i in range(u % 40)]
+    exclude = tr.Interactions.from_arrays(
+        *np.array(seen).T, user_ids=range(400), item_ids=range(120)
+    )
+    scores = np.random.default_rng(2).normal(size=(400, 120))
+    scorer = tr.FunctionScorer(lambda users: scores[users], n_items=120)
+    items = np.full(400, 110)
+    full = tr.rank_pairs(scorer, range(400), items, exclude=exclude)
+    table = tr.rank_pairs(scorer, range(400), items, tr.Sampled(), exclude=exclude)
+    small = table.n_items <= 100
+    assert 0.2 < small.mean() < 0.8
+    assert np.array_equal(table.is_exact, small)
+    assert np.array_equal(table.rank[small], full.rank[small])
+    found = tr.estimate(table, "recall@10", n_boot=100)[0]
+    low, high = found.diagnostics.bounds or (1.0, 0.0)
+    assert low <= float(full.per_user("recall@10")[1].mean()) <= high
+    fewer = int((table.n_items < 100).sum())
+    said = f"{fewer} of 400 rows have less than 100 candidates, so their ranks are exact"
+    assert said in found.diagnostics.notes
+    drawn = tr.rank_pairs(scorer, range(400), items, tr.Sampled(replacement=True), exclude=exclude)
+    assert np.array_equal(drawn.n_sampled, np.minimum(100, drawn.n_items - 1))
+    assert drawn.adapted.endswith("so their samples are smaller")
+    assert not drawn.is_exact.any()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,20 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.metrics import as_metric
 from truerank.ranking import FunctionScorer, rank_pairs
 from truerank.ranking.foreign import read_lists
+from truerank.ranking.ties import TIE_RULES
+from truerank.rng import Stream, addresses
 
-SHARE = {
-    "half": lambda tied: (tied + 1) // 2,
-    "optimistic": lambda tied: 0,
-    "pessimistic": lambda tied: tied,
-}
-"""The table of truerank.ranking.ties, read aloud."""
+SEED = 5
+
+
+def word(user: Any, item: Any) -> int:
+    """The address of an item in the random order of a user: ids are numbers, or digests of text."""
+    ids = [
+        part if isinstance(part, int) else
+        int.from_bytes(hashlib.blake2b(part.encode(), digest_size=8).digest(), "little")
+        for part in (user, item)
+    ]  # fmt: skip
+    return int(addresses(SEED, Stream.TIES, *(np.array([part], np.uint64) for part in ids))[0])
 
 
 def make_lists(
@@ -48,27 +56,33 @@ def make_lists(
 def by_hand(
     lists: pd.DataFrame, targets: pd.DataFrame, ties: str, *, leave_out_others: bool
 ) -> list[tuple[int, int]]:
-    """(rank, list length) of each target, with a loop."""
+    """(rank, list length) of each target, read off the list of its user, in order."""
     expected = []
     for user, item in targets.itertuples(index=False):
         mine = lists[lists.user_id == user]
-        own = float(mine.score[mine.item_id == item].iloc[0])
-        others = set(targets.item_id[targets.user_id == user]) - {item} if leave_out_others else []
-        rivals = [
-            float(score)
-            for other, score in zip(mine.item_id, mine.score, strict=True)
-            if other != item and other not in others
-        ]
-        better, tied = sum(s > own for s in rivals), sum(s == own for s in rivals)
-        expected.append((1 + better + SHARE[ties](tied), 1 + len(rivals)))
+        held = set(targets.item_id[targets.user_id == user])
+        left_out = held - {item} if leave_out_others else set()
+        listed = []
+        for score in sorted(set(mine.score), reverse=True):
+            block = sorted(set(mine.item_id[mine.score == score]) - left_out)
+            targeted = [i for i in block if i in held]
+            others = [i for i in block if i not in held]
+            above = {
+                "half": -(-len(others) // 2), "optimistic": 0, "pessimistic": len(others),
+            }.get(ties, 0)  # fmt: skip
+            listed += (
+                sorted(block, key=lambda i: word(user, i)) if ties == "random"
+                else others[:above] + targeted + others[above:]
+            )  # fmt: skip
+        expected.append((1 + listed.index(item), len(listed)))
     return expected
 
 
-@pytest.mark.parametrize("ties", SHARE)
+@pytest.mark.parametrize("ties", TIE_RULES)
 @pytest.mark.parametrize("strings", [False, True], ids=["numbers", "strings"])
 def test_sampled_lists(ties: Any, strings: bool) -> None:
     lists, targets = make_lists(strings=strings)
-    table = read_lists(lists, targets, n_items=2_000, ties=ties)
+    table = read_lists(lists, targets, n_items=2_000, ties=ties, seed=SEED)
     expected = by_hand(lists, targets, ties, leave_out_others=True)
     assert list(zip(table.rank.tolist(), table.n_sampled.tolist(), strict=True)) == expected
     # A user's other targets are no candidates either.
@@ -81,10 +95,10 @@ def test_sampled_lists(ties: Any, strings: bool) -> None:
     assert (header.ties, header.candidates) == (ties, "given")
 
 
-@pytest.mark.parametrize("ties", SHARE)
+@pytest.mark.parametrize("ties", TIE_RULES)
 def test_complete_lists_are_exact_and_keep_the_other_targets(ties: Any) -> None:
     lists, targets = make_lists()
-    table = read_lists(lists, targets, n_items=30, ties=ties)
+    table = read_lists(lists, targets, n_items=30, ties=ties, seed=SEED)
     expected = by_hand(lists, targets, ties, leave_out_others=False)
     assert table.rank.tolist() == [rank for rank, _ in expected]
     assert table.is_exact.all()
@@ -159,14 +173,14 @@ LISTS = {"user_id": [1, 1, 2, 2], "item_id": [5, 6, 5, 7], "score": [0.5, 0.25, 
                      id="repeat-in-list"),
         pytest.param({}, {"user_id": [1, 1], "item_id": [5, 5]}, {}, "1 of 2 rows of targets repeat"
                      , id="repeated-target"),
-        pytest.param({}, {"user_id": ["1"], "item_id": [5]}, {}, "user ids are whole numbers in "
-                     "the lists but strings among the targets", id="types"),
+        pytest.param({}, {"user_id": ["01"], "item_id": [5]}, {}, "none of the 1 users with "
+                     "targets has a list, the first is 01;", id="types"),
         pytest.param({}, {"user_id": [1], "item_id": [5]}, {"n_items": 1}, "the list of user 1 has "
                      "2 items, more than n_items 1", id="catalogue-too-small"),
         pytest.param({}, {"user_id": [1], "item_id": [5]}, {"score": "scor"}, "no column 'scor'.*"
                      "score='score'", id="wrong-column"),
-        pytest.param({}, {"user_id": [1], "item_id": [5]}, {"ties": "random"}, "ties must be one "
-                     "of half, optimistic, pessimistic", id="random-ties"),
+        pytest.param({}, {"user_id": [1], "item_id": [5]}, {"ties": "best"}, "ties must be one "
+                     "of half, optimistic, pessimistic, random", id="unknown-ties"),
         pytest.param({}, {"user_id": [1], "item_id": [5]}, {"missing": "last"}, "missing must be "
                      "one of drop, refuse for sampled lists", id="last-of-sampled"),
         pytest.param({}, {"user_id": [1], "item_id": [5]}, {"lists": "full"}, "lists must be "

@@ -11,14 +11,16 @@ import pytest
 from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
 from truerank.ranking import FactorScorer, Given, rank_pairs
 from truerank.ranking.foreign import read_ncf_negatives
+from truerank.ranking.ties import TIE_RULES
 
 RNG = np.random.default_rng(4)
-USERS, ITEMS = np.arange(30), RNG.integers(0, 200, 30)
+USERS, ITEMS = np.arange(30) // 2, RNG.integers(0, 200, 30)  # two lines for each user
 NEGATIVES = RNG.integers(0, 200, (30, 15))
 NEGATIVES[::6, 2] = ITEMS[::6]  # the target itself among them, as in NCF's files
+NEGATIVES[1::2, 3], NEGATIVES[::2, 4] = ITEMS[::2], ITEMS[1::2]  # and the user's other target
 X, Y = RNG.integers(-2, 3, (30, 3)).astype(float), RNG.integers(-2, 3, (200, 3)).astype(float)
 COLUMNS = np.column_stack([ITEMS, NEGATIVES])
-SCORES = np.einsum("ud,und->un", X, Y[COLUMNS])
+SCORES = np.einsum("ud,und->un", X[USERS], Y[COLUMNS])
 
 
 def write(path: Path) -> Path:
@@ -30,22 +32,23 @@ def write(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("ties", ["half", "optimistic", "pessimistic"])
+@pytest.mark.parametrize("ties", TIE_RULES)
 def test_scores_scorer_file_and_arrays_agree_with_the_given_design(
     ties: Any, tmp_path: Path
 ) -> None:
     scorer = FactorScorer(X, Y)
-    expected = rank_pairs(scorer, USERS, ITEMS, Given(NEGATIVES), ties=ties, progress=False)
+    expected = rank_pairs(scorer, USERS, ITEMS, Given(NEGATIVES), ties=ties, seed=6, progress=False)
     path = write(tmp_path / "test.negative")
     for negatives in (path, (USERS, ITEMS, NEGATIVES)):
         for given in (SCORES, scorer):
-            table = read_ncf_negatives(negatives, given, n_items=200, ties=ties)
+            table = read_ncf_negatives(negatives, given, n_items=200, ties=ties, seed=6)
             assert np.array_equal(table.rank, expected.rank)
             assert table.n_sampled.tolist() == [16] * 30
             assert table.n_items.tolist() == [200] * 30
             assert np.array_equal(table.user, USERS)
             assert np.array_equal(table.item, ITEMS)
             assert (table.header.ties, table.header.candidates) == (ties, "given")
+            assert table.header.seed == (6 if ties == "random" else None)
 
 
 def test_origin_and_candidates_of_each_line() -> None:
@@ -78,7 +81,7 @@ def test_origin_and_candidates_of_each_line() -> None:
         pytest.param({"negatives": (USERS, ITEMS[:3], NEGATIVES)}, {}, "a row for each",
                      id="short-items"),
         pytest.param({}, {"n_items": 9}, "n_sampled 16 is larger than n_items 9", id="small-n"),
-        pytest.param({}, {"ties": "random"}, "ties must be one of", id="random-ties"),
+        pytest.param({}, {"ties": "best"}, "ties must be one of", id="unknown-ties"),
     ],
 )  # fmt: skip
 def test_sentences(change: dict[str, Any], options: dict[str, Any], sentence: str) -> None:

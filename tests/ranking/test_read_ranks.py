@@ -42,7 +42,8 @@ def test_every_kind_of_table(kind: str, tmp_path: Path) -> None:
     table = read_ranks(written(kind, tmp_path), n_items=9_836, n_sampled=100, model="NeuMF")
     assert table.rank.tolist() == [1, 40, 100]
     assert table.user.tolist() == ["a", "b", "b"]
-    assert table.item.tolist() == [5, 6, 7]
+    text = kind in ("csv", "tsv", "csv.gz")  # ids of text files are text, others as typed
+    assert table.item.tolist() == (["5", "6", "7"] if text else [5, 6, 7])
     assert table.n_sampled.tolist() == [100] * 3
     assert table.n_items.tolist() == [9_836] * 3
     header = table.header

@@ -139,7 +139,7 @@ def test_item_item_sums_run_in_the_order_of_the_history(n: int | None, kind: str
         lists = rng.integers(0, 400, (60, n))
         table = rank_pairs(scorer, users, items, Given(lists))
         rows = zip(users, items, lists, strict=True)
-        rank = [place(scores[u], t, list(row), "half", 0, u) for u, t, row in rows]
+        rank = [place(scores[u], t, list(row), "random", 0, u, {t}) for u, t, row in rows]
     else:
         table = rank_pairs(scorer, users, items, None if n is None else Sampled(n))
         rank = full_ranks(scores, users, items)[0]

@@ -10,7 +10,9 @@ from scipy import sparse, stats
 from slow_ranking import (
     TIES,
     ItemItem,
+    banned_for,
     full_ranks,
+    held_by,
     item_item_scores,
     make_world,
     p_value,
@@ -30,6 +32,7 @@ ALARM = 1e-4
 """False-alarm rate of each statistical test below, were its seed not fixed."""
 
 WORLD = make_world()
+HELD = held_by(WORLD.users, WORLD.items)
 WEIGHTS = np.rint(np.random.default_rng(2).normal(scale=2, size=(90, 90))).astype(np.float32)
 HISTORY = WORLD.seen.matrix()
 
@@ -61,9 +64,10 @@ def test_sampled_ranks_by_the_slow_draws(kind: str, replacement: bool, n: int, t
         )  # fmt: skip
         expected = []
         for user, target in zip(WORLD.users.tolist(), WORLD.items.tolist(), strict=True):
-            banned = set() if seen is None else set(seen.items_of(user).tolist())
+            banned = banned_for(user, HELD[user], seen)
             rivals = rivals_of(3, user, target, 90, banned, n - 1, replacement)
-            expected.append(place(scores[user], target, rivals, ties, 3, user))
+            row = (scores[user], target, rivals, ties, 3, user, HELD[user])
+            expected.append(place(*row, whole=False))
         assert table.rank.tolist() == expected
         assert set(table.n_sampled.tolist()) == {n}
         assert table.n_scored.tolist() == table.n_sampled.tolist()

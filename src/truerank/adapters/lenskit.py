@@ -10,6 +10,7 @@ import numpy as np
 
 from truerank.adapters.numbering import Int, Numbering
 from truerank.adapters.scorers import CalledScorer, Scores
+from truerank.data.id_order import find_ids
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
 from truerank.ranking.scorer import Scorer
@@ -56,7 +57,7 @@ def from_lenskit(model: Any, data: Interactions, *, component: str = "scorer") -
                     f"LensKit's {name} gives no item a score for user {data.user_ids[user]}; it "
                     "does not know the user, or has no history: train it on the same data"
                 )
-            places = np.searchsorted(data.item_ids, np.asarray(scored.ids())[known])
+            places = find_ids(data.item_ids, np.asarray(scored.ids())[known])
             scores[k, places] = values[known]
         return scores
 

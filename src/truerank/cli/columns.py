@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
 
 from truerank.errors import InvalidDataError
 
 _USUAL_NAMES = {
-    "user": ("user_id", "user", "userid", "uid", "user_idx", "customer_id", "member_id",
-             "visitorid", "reviewerid", "session_id", "u"),
-    "item": ("item_id", "item", "itemid", "iid", "item_idx", "movie_id", "movieid", "product_id",
-             "productid", "article_id", "track_id", "song_id", "book_id", "asin", "i"),
-    "time": ("timestamp", "time", "datetime", "date", "ts", "unix_time", "when"),
+    "user": ("userid", "user", "uid", "useridx", "username", "customerid", "customer", "memberid",
+             "member", "visitorid", "reviewerid", "readerid", "borrowerid", "patronid",
+             "listenerid", "playerid", "accountid", "personid", "sessionid", "u"),
+    "item": ("itemid", "item", "iid", "itemidx", "movieid", "productid", "articleid", "trackid",
+             "songid", "artistid", "bookid", "isbn", "isbn13", "asin", "parentasin", "animeid",
+             "gameid", "appid", "businessid", "recipeid", "filmid", "videoid", "newsid", "sku",
+             "i"),
+    "time": ("timestamp", "time", "datetime", "date", "ts", "unixtime", "unixreviewtime", "when",
+             "eventtime", "createdat"),
     "weight": (),
+    "rating": ("rating", "ratings", "bookrating", "userrating", "rate", "stars", "overall",
+               "score", "vote", "preference", "like", "liked", "label", "click", "clicked",
+               "feedback", "count", "counts", "plays", "playcount", "hours", "quantity"),
     "rank": ("rank", "ranks", "r", "position"),
 }  # fmt: skip
+"""As :func:`plain` writes them; the first that is there is taken."""
+
+
+def plain(name: str) -> str:
+    """A name without what differs between habits: case, blanks and marks, RecBole's types.
+
+    >>> plain("User-ID"), plain("user_id:token"), plain("movieId")
+    ('userid', 'userid', 'movieid')
+    """
+    name = re.sub(r":(token|float|token_seq|float_seq)$", "", name)
+    return re.sub(r"[\W_]", "", name).lower()
 
 
 class Columns:
@@ -27,16 +46,25 @@ class Columns:
     def required(self, what: str, given: str | None) -> str:
         """The column that was named, or the one with a usual name, or a sentence."""
         column = self.optional(what, given)
+        if column is None and any(_is_data(name) for name in self.names):
+            raise InvalidDataError(
+                f"{self.path} seems to have no line of column names, since it starts with "
+                f"{_listed(self.names)}; if so, say --no-header and number its columns from 0, as "
+                f"in --{what}-column {'1' if what == 'item' else '0'}"
+            )
         if column is None:
             raise InvalidDataError(
                 f"{self.path} has no column that is surely the {what}; its columns are "
-                f"{_listed(self.names)}: say which with --{what}-column"
+                f"{_listed(self.names)}: say which with --{what}-column, or --no-header if these "
+                "are no names"
             )
         return column
 
     def optional(self, what: str, given: str | None) -> str | None:
-        """As :meth:`required`, but None if nobody named it and none is found."""
+        """As :meth:`required`, but None if nobody named it and none is found, or for "none"."""
         if given is not None:
+            if given == "none" and given not in self.names:
+                return None
             if given not in self.names:
                 near = difflib.get_close_matches(given, self.names, n=1, cutoff=0.4)
                 raise InvalidDataError(
@@ -44,11 +72,22 @@ class Columns:
                     + (f": did you mean --{what}-column {near[0]}?" if near else "")
                 )
             return given
+        plain_names = [plain(name) for name in self.names]
         for usual in _USUAL_NAMES[what]:
-            for name in self.names:
-                if name.lower() == usual:
-                    return name
+            if plain_names.count(usual) > 1:
+                same = [n for n, p in zip(self.names, plain_names, strict=True) if p == usual]
+                raise InvalidDataError(
+                    f"{self.path} has columns {_listed(same)}, and each may be the {what}; say "
+                    f"which with --{what}-column"
+                )
+            if usual in plain_names:
+                return self.names[plain_names.index(usual)]
         return None
+
+
+def _is_data(name: str) -> bool:
+    """Whether a name is a number, as names seldom are but for those that we gave."""
+    return re.fullmatch(r"[+-]?\d+([.,]\d+)?", name) is not None and len(name) > 1
 
 
 def _listed(names: list[str], most: int = 12) -> str:

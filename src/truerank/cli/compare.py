@@ -90,6 +90,8 @@ def compare(
     replacement: options.Replacement = False,
     zero_based: options.ZeroBased = False,
     header: options.Header = True,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
     config: Config = None,  # noqa: ARG001  # read by the parser
@@ -114,6 +116,7 @@ def compare(
     said = RankOptions(
         n_items=n_items, n_sampled=n_sampled, rank_column=rank_column, user_column=user_column,
         item_column=item_column, replacement=replacement, zero_based=zero_based, header=header,
+        delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     read = {name: said.read(path) for name, path in named.items()}
     verdict = compare_tables(

@@ -55,6 +55,8 @@ def estimate(
     replacement: options.Replacement = False,
     zero_based: options.ZeroBased = False,
     header: options.Header = True,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     as_json: options.AsJson = False,
     config: Config = None,  # noqa: ARG001  # read by the parser
 ) -> None:
@@ -73,6 +75,7 @@ def estimate(
     said = RankOptions(
         n_items=n_items, n_sampled=n_sampled, rank_column=rank_column, user_column=user_column,
         item_column=item_column, replacement=replacement, zero_based=zero_based, header=header,
+        delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     users = checked_population(population)
     tables = {path: said.read(path) for path in ranks}

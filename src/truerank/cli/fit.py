@@ -44,8 +44,13 @@ def fit(
     item_column: options.ItemColumn = None,
     time_column: options.TimeColumn = None,
     weight_column: options.WeightColumn = None,
+    rating_column: options.RatingColumn = None,
+    min_rating: options.MinRating = None,
+    id_type: options.IdKind = None,
     duplicates: options.Duplicates = None,
     header: options.Header = True,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
     config: Config = None,  # noqa: ARG001  # read by the parser
@@ -58,7 +63,9 @@ def fit(
     words = parse_model(model, settings)
     source = source_of(
         data, split, user_column=user_column, item_column=item_column, time_column=time_column,
-        weight_column=weight_column, duplicates=duplicates, header=header,
+        weight_column=weight_column, rating_column=rating_column, min_rating=min_rating,
+        id_type=id_type, duplicates=duplicates, header=header, delimiter=delimiter,
+        encoding=encoding,
     )  # fmt: skip
     stem = Path(source.data).name.split(".")[0]
     path = new_file(out or Path(f"{stem}-{words.name}.model"), force=force)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from truerank.cli.columns import Columns
-from truerank.errors import FileFormatError, InvalidDataError, StorageError
+from truerank.cli.mistakes import in_our_words
+from truerank.cli.output import remark
+from truerank.errors import DataWarning, FileFormatError, InvalidDataError, StorageError
 from truerank.files import readable_errors
 
 if TYPE_CHECKING:
@@ -63,10 +68,14 @@ def found(path: Path) -> Path:
 
 def kind_of(path: Path) -> Kind:
     """What a file is, by its content; its name may say anything."""
+    from truerank.data.text_streams import is_zipped_text
+
     with readable_errors(path), path.open("rb") as file:
         start = file.read(4096)
     if start[:4] == b"PAR1":
         return "ranks" if _is_rank_table(path) else "parquet"
+    if start[:2] == b"PK" and is_zipped_text(path):
+        return "text"
     if start[:2] == b"PK" and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             return "model" if "header.json" in archive.namelist() else "arrays"
@@ -107,6 +116,8 @@ class RankOptions:
         replacement: Whether negatives were drawn with replacement.
         zero_based: Whether the best rank is 0.
         header: Whether a text file names its columns.
+        delimiter: What divides the columns of a text file; None to find it.
+        encoding: What a text file is written in; None to find it.
     """
 
     n_items: int | None = None
@@ -117,6 +128,8 @@ class RankOptions:
     replacement: bool = False
     zero_based: bool = False
     header: bool = True
+    delimiter: str | None = None
+    encoding: str | None = None
 
     def read(self, path: Path) -> RankTable:
         """A table of ranks: ours, or somebody's CSV or Parquet with the two sizes."""
@@ -127,7 +140,10 @@ class RankOptions:
             return RankTable.from_parquet(path)
         from truerank.ranking.foreign import read_table
 
-        names = _column_names(path, self.header)
+        how: dict[str, Any] = {
+            "delimiter": delimiter_of(self.delimiter), "encoding": self.encoding,
+        }  # fmt: skip
+        names = column_names(path, header=self.header, one_column=True, **how)
         missing = [
             f"--{size.replace('_', '-')}"
             for size in ("n_items", "n_sampled")
@@ -143,17 +159,19 @@ class RankOptions:
             rank = names[0]
         else:
             rank = columns.required("rank", self.rank_column)
-        return read_table(
-            path,
-            n_items=self.n_items,
-            n_sampled=self.n_sampled,
-            rank=rank,
-            user=columns.optional("user", self.user_column),
-            item=columns.optional("item", self.item_column),
-            replacement=self.replacement or None,
-            zero_based=self.zero_based or None,
-            header=None if self.header else False,
-        )
+        with noted():
+            return read_table(
+                path,
+                n_items=self.n_items,
+                n_sampled=self.n_sampled,
+                rank=rank,
+                user=columns.optional("user", self.user_column),
+                item=columns.optional("item", self.item_column),
+                replacement=self.replacement or None,
+                zero_based=self.zero_based or None,
+                header=None if self.header else False,
+                **how,
+            )
 
     def _refuse_for(self, path: Path) -> None:
         for option in fields(self):
@@ -166,23 +184,38 @@ class RankOptions:
                 )
 
 
-def _column_names(path: Path, header: bool) -> list[str]:
+def column_names(path: Path, *, header: bool = True, **how: Any) -> list[str]:
     """Names of the columns of a CSV or Parquet file, without reading all of it."""
-    import csv
-
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from truerank.data.delimited import DELIMITERS
+    from truerank.data.frames import reading
+    from truerank.data.text_tables import TextTable
 
     if kind_of(path) == "parquet":
-        return list(pq.read_schema(path).names)
-    with readable_errors(path), pa.input_stream(str(path), compression="detect") as stream:
-        start = stream.read(1 << 16).decode("utf-8", errors="replace")
-    line = next(iter(start.splitlines()), "")
-    delimiter = max(DELIMITERS, key=line.count)
-    names = next(csv.reader([line], delimiter=delimiter[0]), [])
-    return names if header else [str(k) for k in range(len(names))]
+        with reading(path, "Parquet"):
+            return list(pq.read_schema(path).names)
+    with reading(path, "delimited text"):
+        return list(TextTable.of(path, header=header, **how).names)
+
+
+def delimiter_of(typed: str | None) -> str | None:
+    r"""What was typed; shells make it hard to type a tab, so ``\t`` is one."""
+    return "\t" if typed == "\\t" else typed
+
+
+@contextmanager
+def noted() -> Iterator[None]:
+    """Says what the library says about data while it reads them, one remark each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        yield
+    for warning in caught:
+        if issubclass(warning.category, DataWarning):
+            remark(f"note: {in_our_words(str(warning.message))}")
+        else:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
 
 
 def _is_rank_table(path: Path) -> bool:

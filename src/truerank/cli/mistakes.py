@@ -16,6 +16,7 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 _HERE = {
     "align='common'": "--align common",
     "candidates=": "--candidates",
+    "rank both with the same ties=": "rank both with the same --ties",
     "say what a repeat means with duplicates='first', 'last', 'sum' or 'max'":
         "say what a repeat means with --duplicates first, last, sum or max",
     "pass timestamp= when making them": "name their column with --time-column",
@@ -29,6 +30,18 @@ _HERE = {
     "population='finite'": "--population finite",
     "(correlation=)": "(--correlation)",
     "name the column of ranks with rank=": "name the column of ranks with --rank-column",
+    "min_rating=": "--min-rating",
+    "name another column with weight=":
+        "name another column with --rating-column, or none to count every row",
+    "drop these rows or fill them in":
+        "drop these rows or fill them in, or count every row with --rating-column none",
+    "convert them first": "convert them, or count every row with --rating-column none",
+    "parse them first":
+        "write them as 2005-03-14 or in seconds, or do without: --time-column none",
+    "say encoding= if": "say --encoding if",
+    "with delimiter=": "with --delimiter",
+    "where id_type is 'int'": "with --id-type int",
+    "leave out id_type": "leave it out",
 }  # fmt: skip
 """What sentences of the library say in Python, and what to type here."""
 
@@ -40,6 +53,7 @@ def in_our_words(sentence: str) -> str:
     'compare the rows they share with --align common'
     """
     sentence = re.sub(r"Users\((\d+), Full\(\)\)", r"'users m=\1'", sentence)
+    sentence = re.sub(r"n_sampled=(\d+)", r"--n-sampled \1", sentence)
     for python, here in _HERE.items():
         sentence = sentence.replace(python, here)
     return " ".join(sentence.split())

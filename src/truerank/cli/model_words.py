@@ -98,10 +98,12 @@ def read_model(path: Path) -> tuple[Any, dict[str, Any]]:
 
 def check_fits(model: Any, path: Path, split: Split, source: Source) -> None:
     """A model must have been fitted on the training part of this very split."""
-    fitted = model.trained_on.data
-    if fitted == split.train.fingerprint():
+    from truerank.ranking.checks import fits_split, fitted_on
+
+    if fits_split(model, split):
         return
-    if split.rule["name"] != "published" and fitted == source.interactions.fingerprint():
+    everything = source.interactions.fingerprint
+    if split.rule["name"] != "published" and fitted_on(model) == everything():
         raise InvalidDataError(
             f"{path} was fitted on all of {source.data}, held-out items included, so its ranks "
             f"would be too good; fit it with --split {source.split.split()[0]}"

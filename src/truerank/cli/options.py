@@ -74,7 +74,10 @@ ItemColumn = Annotated[
 ]
 TimeColumn = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Column of times. Default: found by its name, if any."),
+    typer.Option(
+        metavar="NAME",
+        help="Column of times, or 'none'. Default: found by its name, if any.",
+    ),
 ]
 WeightColumn = Annotated[
     str | None,
@@ -86,6 +89,48 @@ Duplicates = Annotated[
         metavar="RULE",
         help="What a repeated (user, item) pair means: error, first, last, sum or max. "
         "Default: error, or the data set's own rule.",
+    ),
+]
+RatingColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Column of ratings or counts, which says what is a positive; 'none' counts every "
+        "row. Default: the weights, or found by its name, if any.",
+    ),
+]
+MinRating = Annotated[
+    float | None,
+    typer.Option(
+        metavar="NUMBER",
+        show_default=False,
+        help="Least rating of a positive. Default: anything above 0.",
+    ),
+]
+IdKind = Annotated[
+    str | None,
+    typer.Option(
+        "--id-type",
+        metavar="TYPE",
+        show_default=False,
+        help="Ids as 'text' or as 'int', to which 007 and 7 are the same. Default: text as it is "
+        "written in a CSV, as typed in Parquet.",
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        show_default=False,
+        help="What divides the columns of a text file, such as ';', '::' or '\\t'. Default: found.",
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        show_default=False,
+        help="What a text file is written in, such as latin-1. Default: found.",
     ),
 ]
 Header = Annotated[

@@ -57,8 +57,12 @@ def rank(
         str, typer.Option(metavar="RULE", help="Items 'unseen' by the user in training, or 'all'.")
     ] = "unseen",
     ties: Annotated[
-        str, typer.Option(metavar="RULE", help="half, random, optimistic or pessimistic.")
-    ] = "half",
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="Where equal scores stand: random, half, optimistic or pessimistic.",
+        ),
+    ] = "random",
     workers: Annotated[
         int | None,
         typer.Option(
@@ -76,8 +80,13 @@ def rank(
     item_column: options.ItemColumn = None,
     time_column: options.TimeColumn = None,
     weight_column: options.WeightColumn = None,
+    rating_column: options.RatingColumn = None,
+    min_rating: options.MinRating = None,
+    id_type: options.IdKind = None,
     duplicates: options.Duplicates = None,
     header: options.Header = True,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
     config: Config = None,  # noqa: ARG001  # read by the parser
@@ -102,8 +111,9 @@ def rank(
         loaded = [(file, *read_model(file)) for file in files]
     typed = {
         "user_column": user_column, "item_column": item_column, "time_column": time_column,
-        "weight_column": weight_column, "duplicates": duplicates,
-        "header": None if header else False,
+        "weight_column": weight_column, "rating_column": rating_column, "min_rating": min_rating,
+        "id_type": id_type, "duplicates": duplicates, "header": None if header else False,
+        "delimiter": delimiter, "encoding": encoding,
     }  # fmt: skip
     source = _source([made_by for _, _, made_by in loaded], data, split, typed)
     made = source.made_split
@@ -143,6 +153,7 @@ def _row(name: str, table: RankTable, seconds: float, path: Path) -> dict[str, A
         "n_items": int(table.n_items.max()),
         "exact": float(table.is_exact.mean()),
         "scored_per_row": float(table.n_scored.mean()),
+        "adapted": table.adapted,
         "seconds": round(seconds, 3),
         "file": str(path),
     }
@@ -232,6 +243,9 @@ def _print(rows: list[dict[str, Any]], source: Source, design: str, *, as_json: 
             for row in rows
         ],
     )
+    for row in rows:
+        if row["adapted"]:
+            remark(f"{row['model']}: {row['adapted']}")
     files = shlex.join(row["file"] for row in rows)
     remark(f"{source.data}, {source.split}, ranked by the design {design!r}")
     if source.columns:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truerank.cli.columns import Columns
-from truerank.cli.inputs import expect
+from truerank.cli.inputs import column_names, delimiter_of, expect, noted
 from truerank.cli.output import working
 from truerank.cli.split_words import USUAL_SPLIT, parse_split
 from truerank.errors import InvalidArgumentError
@@ -30,8 +30,13 @@ class Source:
         item_column: Likewise.
         time_column: Likewise; there may be none.
         weight_column: Column of weights; None where all count 1.
+        rating_column: Column that says what is a positive; None for the weights, or to find it.
+        min_rating: Least rating of a positive; None for anything above 0.
+        id_type: What ids are read as; None for text in text files, as typed in others.
         duplicates: What repeated pairs mean; None for the usual.
         header: Whether a text file names its columns.
+        delimiter: What divides the columns of a text file; None to find it.
+        encoding: What a text file is written in; None to find it.
         split: The split in words.
         found: The columns that were read, filled while reading.
     """
@@ -41,8 +46,13 @@ class Source:
     item_column: str | None = None
     time_column: str | None = None
     weight_column: str | None = None
+    rating_column: str | None = None
+    min_rating: float | None = None
+    id_type: str | None = None
     duplicates: str | None = None
     header: bool = True
+    delimiter: str | None = None
+    encoding: str | None = None
     split: str = USUAL_SPLIT
     found: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
@@ -72,16 +82,21 @@ class Source:
     def interactions(self) -> Interactions:
         """All interactions, without weights unless a column of them was named."""
         from truerank.data import load_dataset
+        from truerank.data.positives import only_positives
 
         if not self.is_file:
-            if self.weight_column or self.user_column or self.item_column or self.time_column:
+            columns = (self.user_column, self.item_column, self.time_column, self.weight_column)
+            if any((*columns, self.rating_column, self.id_type, self.delimiter, self.encoding)):
                 raise InvalidArgumentError(
-                    "data", self.data, "a file where columns are named",
+                    "data", self.data, "a file where columns or how to read them are named",
                     "a data set by name has its own columns",
                 )  # fmt: skip
             rule: Any = self.duplicates
-            return replace(load_dataset(self.data, duplicates=rule), weights=None)
-        with working(f"reading {self.data}"):
+            data = load_dataset(self.data, duplicates=rule)
+            if self.min_rating is not None:
+                data = only_positives(data, self.min_rating)
+            return replace(data, weights=None)
+        with noted(), working(f"reading {self.data}"):
             return self._from_file(Path(self.data))
 
     @property
@@ -109,19 +124,56 @@ class Source:
     def _from_file(self, path: Path) -> Interactions:
         from truerank.data import Interactions
         from truerank.data.frames import read_csv, read_parquet
+        from truerank.data.positives import positive_rows
 
-        kind = expect(path, "data")
-        table: Any = read_parquet(path) if kind == "parquet" else read_csv(path, header=self.header)
-        columns = Columns(path, table.column_names)
-        chosen: dict[str, str | None] = {
+        is_parquet = expect(path, "data") == "parquet"
+        how: dict[str, Any] = {
+            "header": self.header,
+            "delimiter": delimiter_of(self.delimiter),
+            "encoding": self.encoding,
+        }
+        columns: dict[str, Any] = self._chosen(Columns(path, column_names(path, **how)))
+        table = read_parquet(path, **columns) if is_parquet else read_csv(path, **columns, **how)
+        options: dict[str, Any] = {
+            "id_type": self.id_type,
+            "duplicates": self.duplicates or "error",
+            "min_rating": self.min_rating,
+        }
+        if self.duplicates == "sum" and self.weight_column is None:
+            # Rows are counted, so each is a positive or none by its own rating.
+            table, n_dropped = positive_rows(table, columns.pop("weight", None), self.min_rating)
+            options.pop("min_rating")
+            counted = Interactions.from_frame(table, **columns, **options)
+            return replace(counted, n_dropped=n_dropped)
+        data = Interactions.from_frame(table, **columns, **options)
+        return data if self.weight_column else replace(data, weights=None)
+
+    def _chosen(self, columns: Columns) -> dict[str, Any]:
+        """The columns that are read, under the argument names of ``from_frame``."""
+        weight = columns.optional("weight", self.weight_column)
+        if weight is not None and self.rating_column not in (None, weight):
+            raise InvalidArgumentError(
+                "--rating-column", self.rating_column, f"left out beside --weight-column {weight}",
+                "weights say themselves what is a positive",
+            )  # fmt: skip
+        rating = weight or columns.optional("rating", self.rating_column)
+        if rating is None and self.min_rating is not None:
+            raise InvalidArgumentError(
+                "--min-rating", self.min_rating, "left out where there is no column of ratings",
+                "name it with --rating-column",
+            )  # fmt: skip
+        chosen = {
             "user": columns.required("user", self.user_column),
             "item": columns.required("item", self.item_column),
             "timestamp": columns.optional("time", self.time_column),
-            "weight": columns.optional("weight", self.weight_column),
+            "weight": rating,
         }
-        self.found.update({name: column for name, column in chosen.items() if column})
-        rule: Any = self.duplicates or "error"
-        return Interactions.from_frame(table, **chosen, duplicates=rule)  # type: ignore[arg-type]
+        found = {name: column for name, column in chosen.items() if column}
+        least = "above 0" if self.min_rating is None else f"from {self.min_rating:g}"
+        for name, column in found.items():
+            said = name if name != "weight" or weight else f"positives {least} by rating"
+            self.found[said] = column
+        return found
 
 
 def source_of(data: str | None, split: str | None, **columns: Any) -> Source:

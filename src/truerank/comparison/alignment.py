@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.data.id_order import distinct_ids
+from truerank.data.ids import in_one_type
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking import RankTable
 
@@ -28,6 +31,8 @@ def align(tables: Mapping[str, RankTable], how: Alignment = "refuse") -> dict[st
     if how not in ("refuse", "common"):
         raise InvalidArgumentError("align", how, "'refuse' or 'common'")
     _check_origin(tables, how)
+    _check_ties(tables)
+    tables = _with_like_ids(tables)
     if _in_order(list(tables.values())):
         _check_rows(tables)
         return dict(tables)
@@ -76,20 +81,31 @@ def _in_order(tables: list[RankTable]) -> bool:
     return bool(((user[1:] > user[:-1]) | (same_user & (item[1:] > item[:-1]))).all())
 
 
+def _with_like_ids(tables: Mapping[str, RankTable]) -> dict[str, RankTable]:
+    """The tables with ids of one type: 7 of one is "7" of another, whose ids came as text.
+
+    Converted in the tables, since resamples number the users of each in ascending order.
+    """
+    users = in_one_type([table.user for table in tables.values()])
+    items = in_one_type([table.item for table in tables.values()])
+    return {
+        name: table
+        if user is table.user and item is table.item
+        else replace(table, user=user, item=item)
+        for (name, table), user, item in zip(tables.items(), users, items, strict=True)
+    }
+
+
 def _row_keys(tables: Mapping[str, RankTable]) -> dict[str, NDArray[np.int64]]:
     """One number per (user, item), the same in every table, ascending by user."""
-    users = _numbered([table.user for table in tables.values()], "user")
-    items = _numbered([table.item for table in tables.values()], "item")
+    users = _numbered([table.user for table in tables.values()])
+    items = _numbered([table.item for table in tables.values()])
     n_items = 1 + max(int(codes.max(initial=0)) for codes in items)
     return {name: u * n_items + i for name, u, i in zip(tables, users, items, strict=True)}
 
 
-def _numbered(columns: list[NDArray[Any]], what: str) -> list[NDArray[np.int64]]:
-    if len({column.dtype.kind in "OSTU" for column in columns}) > 1:
-        raise InvalidDataError(
-            f"some tables name their {what}s by text and others by number; use the same ids in all"
-        )
-    codes = np.unique(np.concatenate(columns), return_inverse=True)[1]
+def _numbered(columns: list[NDArray[Any]]) -> list[NDArray[np.int64]]:
+    codes = distinct_ids(np.concatenate(columns))[1]
     return np.split(codes, np.cumsum([len(column) for column in columns])[:-1])
 
 
@@ -115,6 +131,21 @@ def _check_origin(tables: Mapping[str, RankTable], how: Alignment) -> None:
             f"{first!r} and {other!r} do not come from the same {what}; rank both models on one "
             "split of one data set, or compare the rows they share with align='common'"
         )
+
+
+def _check_ties(tables: Mapping[str, RankTable]) -> None:
+    """Ties for one model and against another: even a constant model would win, or lose."""
+    rules = {name: table.header.ties for name, table in tables.items()}
+    for name, rule in rules.items():
+        if rule not in ("optimistic", "pessimistic"):
+            continue
+        for other, its in rules.items():
+            if its not in (rule, "unknown"):
+                raise InvalidDataError(
+                    f"{name!r} is ranked with ties={rule!r} and {other!r} with ties={its!r}, so "
+                    "equal scores count for one and not for the other; rank both with the same "
+                    "ties="
+                )
 
 
 def _check_rows(aligned: Mapping[str, RankTable]) -> None:

@@ -128,7 +128,8 @@ def compare(
 
 
 def _aligned(tables: Mapping[str, RankTable], how: Alignment) -> dict[str, RankTable]:
-    return align(tables, how)  # the argument of compare() has the function's name
+    rows = align(tables, how)  # the argument of compare() has the function's name
+    return {name: table.without_weightless_users() for name, table in rows.items()}
 
 
 def _common_population(tables: Mapping[str, RankTable]) -> int | None:

@@ -33,7 +33,7 @@ from scipy import stats
 
 from truerank.comparison.named_tests import choose_test, run_test
 from truerank.comparison.outcome import SMALLEST_P
-from truerank.comparison.values import ROUNDING, Pairs
+from truerank.comparison.values import ONE_USER, ROUNDING, Pairs
 from truerank.errors import InvalidArgumentError
 from truerank.estimators import Estimate
 from truerank.estimators.finite_difference import difference_ratio
@@ -162,8 +162,11 @@ def _from_resamples(
 ) -> Difference:
     a, b = estimates
     value = a.value - b.value
-    error = float(drawn.std(ddof=1))
-    if error == 0:
+    error = float(drawn.std(ddof=1)) if a.n_users > 1 else float("nan")
+    if a.n_users == 1:  # every resample is that user
+        drawn = np.full_like(drawn, np.nan)
+        p, note = 1.0, ONE_USER
+    elif error == 0:
         p, note = 1.0, "no resample of the users changes the difference"
         if value != 0:
             p = SMALLEST_P
@@ -187,9 +190,7 @@ def _from_resamples(
 
 def _user_weight(table: RankTable) -> Float | None:
     """Weight of each user in ascending order of ids; None where all are alike."""
-    if np.ptp(table.weight) == 0:
-        return None
-    return np.asarray(table.weight[np.unique(table.user, return_index=True)[1]])
+    return None if np.ptp(table.weight) == 0 else table.user_weight
 
 
 def _t(n: int, level: float) -> float:

@@ -183,7 +183,8 @@ def _default_designs(n_items: int) -> list[InnerDesign]:
     """Fixed and adaptive samples that leave most of the catalogue unscored."""
     most = n_items / 3
     ways: list[InnerDesign] = [Full()]
-    ways += [way for way in (Adaptive(), Adaptive(n0=100, n_max=3_200)) if way.n0 <= most]
+    grown = (Adaptive(), Adaptive(n0=100, n_max=3_200))
+    ways += [way for way in grown if way.first_size(n_items) <= most]
     ways += [Sampled(n) for n in (100, 1_000, 10_000) if n <= most]
     ways += [Adaptive(budget=n) for n in (2_000, 10_000) if n <= most]
     return ways

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from truerank.estimators import Estimate
+from truerank.estimators.ceiling import ceiling_notes
 from truerank.estimators.remedies import next_design
 from truerank.ranking import RankTable
 
@@ -35,11 +36,14 @@ def doubts(
             f"rests on smoothness; {'; '.join(advice)}"
         )
     kinds = [bool(table.is_exact.all()) for table in tables]
+    for name, table, exact in zip(names, tables, kinds, strict=True):
+        found += [f"{name} is {note}" for note in ceiling_notes(table) if exact]
     if kinds[0] != kinds[1]:
         sampled = names[kinds.index(False)]
         found.append(f"only {sampled} is estimated: a bias of its estimate stays in the difference")
     elif not kinds[0]:
         found += _unlike(tables)
+    found += _tie_caveats(names, tables)
     if one.n_users < FEW_USERS and not (one.known and other.known):
         found.append(f"{one.n_users} users are too few for any interval")
     return "; ".join(found)
@@ -54,3 +58,19 @@ def _unlike(tables: tuple[RankTable, RankTable]) -> list[str]:
     if first.seed != second.seed:
         return ["the two tables met different rivals (seeds differ), so noise does not cancel"]
     return []
+
+
+def _tie_caveats(names: tuple[str, str], tables: tuple[RankTable, RankTable]) -> list[str]:
+    """Where equal scores could decide; rules that contradict each other are refused before."""
+    rules = [table.header.ties for table in tables]
+    found = []
+    if "optimistic" in rules:
+        who = " and ".join(n for n, rule in zip(names, rules, strict=True) if rule == "optimistic")
+        found.append(
+            f"the ties of {who} are optimistic: a model that gives many items the same score looks "
+            "better than it is"
+        )
+    if rules[0] != rules[1]:
+        told = " and ".join(f"{n} {rule}" for n, rule in zip(names, rules, strict=True))
+        found.append(f"tie rules differ ({told}), so equal scores may make the difference")
+    return found

@@ -17,6 +17,8 @@ ROUNDING = 8 * float(np.finfo(np.float64).eps)
 """Two values that differ by less than this share of the larger one are equal: the same sum taken
 in another order. Without it, such a user would count as a win in a sign test."""
 
+ONE_USER = "one user only: the spread between users is unknown"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
@@ -95,7 +97,7 @@ class Pairs:
                 ", and there is one user only" if self.n == 1 else ""
             )
         if self.n == 1:
-            return "one user only: the spread between users is unknown"
+            return ONE_USER
         return ""
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truerank.data.id_order import encode_text, find_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
 
 DuplicateRule = Literal["error", "first", "last", "sum", "max"]
@@ -15,18 +16,20 @@ DUPLICATE_RULES: tuple[str, ...] = get_args(DuplicateRule)
 
 
 def index_ids(
-    ids: ArrayLike, vocabulary: ArrayLike | None, name: str
+    ids: Any, vocabulary: ArrayLike | None, name: str
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Number external ids in sorted order, or look them up in a given vocabulary.
+    """Number external ids in their order, or look them up in a given vocabulary.
 
-    Linear in the number of ids, plus a sort of the distinct ones. Memory: 8 bytes per id, and
-    for strings a copy of them in UTF-8.
+    Their order is that of :mod:`truerank.data.id_order`. Linear in the number of ids, plus a sort
+    of the distinct ones. Memory: 8 bytes per id, and for strings a copy of them in UTF-8.
 
     >>> index_ids(["b", "a", "b"], None, "user")[0].tolist()
     [1, 0, 1]
     """
-    values = _checked_ids(ids, name)
-    index, distinct = _encode(values)
+    if hasattr(ids, "dictionary_encode"):  # Arrow's text, which is checked where it is read
+        index, distinct = encode_text(ids)
+    else:
+        index, distinct = _encode(_checked_ids(ids, name))
     if vocabulary is None:
         return index, distinct
     given = _checked_ids(vocabulary, f"{name}_ids")
@@ -35,15 +38,13 @@ def index_ids(
         raise InvalidDataError(
             f"{name}_ids repeats {len(given) - len(known):,} ids; a vocabulary names each id once"
         )
-    if len(values) and len(known) and known.dtype.kind != distinct.dtype.kind:
+    if len(index) and len(known) and known.dtype.kind != distinct.dtype.kind:
         raise InvalidDataError(
             f"{name} ids are {_kind(distinct)} but {name}_ids are {_kind(known)}; "
             "convert one to the type of the other"
         )
-    place = np.searchsorted(known, distinct)
-    missing = np.ones(len(distinct), dtype=bool)
-    inside = place < len(known)
-    missing[inside] = known[place[inside]] != distinct[inside]
+    place = find_ids(known, distinct)
+    missing = place < 0
     if missing.any():
         raise InvalidDataError(
             f"{int(missing.sum()):,} {name} ids are not in the vocabulary {name}_ids, "
@@ -60,10 +61,10 @@ def _encode(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
         return (np.cumsum(present) - 1)[values], np.flatnonzero(present)
     import pyarrow as pa
 
-    kind = pa.int64() if values.dtype.kind == "i" else pa.large_string()
-    encoded = pa.array(values, type=kind).dictionary_encode()
+    if values.dtype.kind != "i":
+        return encode_text(pa.array(values, type=pa.large_string()))
+    encoded = pa.array(values, type=pa.int64()).dictionary_encode()
     distinct = encoded.dictionary.to_numpy(zero_copy_only=False)
-    distinct = distinct.astype(str if values.dtype.kind != "i" else np.int64)
     order = np.argsort(distinct)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))

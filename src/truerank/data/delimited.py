@@ -9,34 +9,41 @@ from typing import IO, Any
 from truerank.errors import FileFormatError
 
 DELIMITERS = (",", "\t", ";", "|", "::")
+LINE_END = re.compile("\r\n|\n|\r")
+_QUOTED = re.compile(r'(?<![^\s,;|:])"(?:[^"]|"")*"(?![^\s,;|:])')
+"""A field in quotes, line ends included; the quote of 6" pipes opens none."""
 UNIT_SEPARATOR = b"\x1f"
 """ASCII's own field delimiter, which no ordinary text contains."""
 
 
-def find_delimiter(start: bytes, path: object) -> str:
+def find_delimiter(start: str, path: object, *, one_column: bool = False) -> str:
     r"""The delimiter that divides the first lines most evenly into most fields.
 
     It must occur in every line; the same number of times in each is better than more often.
-    Quoted fields do not count.
+    Blanks divide only where nothing else does: words in a title are no columns. Quoted fields do
+    not count. Where nothing divides it is a comma if ``one_column`` is right, else an error.
 
-    >>> find_delimiter(b"1::1193::5\n1::661::3\n", "ratings.dat")
+    >>> find_delimiter("1::1193::5\n1::661::3\n", "ratings.dat")
     '::'
     """
-    lines = start.decode("utf-8", errors="replace").splitlines()
-    lines = [re.sub(r'"[^"]*"', '""', line) for line in lines if line.strip()][:50]
-    if len(lines) > 1 and not start.endswith((b"\n", b"\r")):
+    lines = [line for line in LINE_END.split(_QUOTED.sub('""', start)) if line.strip()]
+    if len(lines) > 1 and not start.endswith(("\n", "\r")):
         del lines[-1]  # cut off in the middle, as far as we know
     if not lines:
         raise FileFormatError(f"{path} is empty; there is nothing to read in it")
-    counts = {d: [line.count(d) for line in lines] for d in DELIMITERS}
+    counts = {d: [line.count(d) for line in lines[:50]] for d in DELIMITERS}
     everywhere = [d for d in DELIMITERS if min(counts[d]) > 0]
     even = [d for d in everywhere if len(set(counts[d])) == 1]
-    if not everywhere:
-        raise FileFormatError(
-            f"{path} has no comma, tab, semicolon, pipe or '::' in every one of its first lines; "
-            "name what divides its columns with delimiter="
-        )
-    return max(even or everywhere, key=lambda d: min(counts[d]))
+    if everywhere:
+        return max(even or everywhere, key=lambda d: min(counts[d]))
+    if all(len(line.split()) > 1 for line in lines[:50]):
+        return " "
+    if one_column:
+        return ","
+    raise FileFormatError(
+        f"{path} has no comma, tab, semicolon, pipe, '::' or blank in every one of its first "
+        "lines; name what divides its columns with delimiter="
+    )
 
 
 class SingleByte(io.RawIOBase):
@@ -72,3 +79,45 @@ class SingleByte(io.RawIOBase):
         buffer[:size] = self._ready[:size]
         self._ready = self._ready[size:]
         return size
+
+
+BLANKS = bytes.maketrans(b"\t\r", b"  ")
+"""Tabs and carriage returns are blanks like any other."""
+
+
+class Spaced(io.RawIOBase):
+    r"""Reads a binary stream with one space between fields and none around them.
+
+    Memory: one block.
+
+    >>> Spaced(io.BytesIO(b"1 Q0\td7   3\r\n 2 Q0 d8 4 \n"), BLANKS).read()
+    b'1 Q0 d7 3\n2 Q0 d8 4\n'
+    """
+
+    def __init__(self, source: IO[bytes] | Any, blanks: bytes, *, block: int = 1 << 22) -> None:
+        self._source, self._blanks, self._block = source, blanks, block
+        self._rest = b""  # the beginning of a line
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            fresh = self._source.read(self._block)
+            text = self._rest + fresh
+            end = text.rfind(b"\n") + 1 if fresh else len(text)
+            self._rest = text[end:]
+            self._ready = memoryview(self._even(text[:end]))
+            if not fresh:
+                break
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def _even(self, text: bytes) -> bytes:
+        text = text.translate(self._blanks)
+        while b"  " in text:
+            text = text.replace(b"  ", b" ")
+        return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").lstrip(b" ")

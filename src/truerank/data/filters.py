@@ -7,12 +7,15 @@ before and after, and users or items may be left with nothing; :func:`compact` d
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
+
+Data = TypeVar("Data", bound=Interactions)
 
 Time = int | str | np.datetime64
 """An integer as the data have it, or a date such as ``"2015-06-30"``, read as seconds, UTC."""
@@ -106,24 +109,26 @@ def without_weights(data: Interactions) -> Interactions:
     return replace(data, weights=None)
 
 
-def compact(data: Interactions) -> Interactions:
+def compact(data: Data, *, users: bool = True, items: bool = True) -> Data:
     """Drops the users and items without interactions from the vocabularies and renumbers.
+
+    Users or items may be left alone.
 
     >>> data = Interactions.from_arrays([3], [8], user_ids=[1, 3], item_ids=[7, 8, 9])
     >>> compact(data).item_ids.tolist()
     [8]
     """
-    users = data.user_counts > 0
-    items = data.item_counts > 0
-    if users.all() and items.all():
+    rows = (data.user_counts > 0) | (not users)
+    columns = (data.item_counts > 0) | (not items)
+    if rows.all() and columns.all():
         return data
-    place = np.cumsum(items, dtype=np.int32) - np.int32(1)
+    place = np.cumsum(columns, dtype=np.int32) - np.int32(1)
     return replace(
         data,
-        indptr=np.concatenate([[0], data.indptr[1:][users]]),
+        indptr=np.concatenate([[0], data.indptr[1:][rows]]),
         indices=place[data.indices],
-        user_ids=data.user_ids[users],
-        item_ids=data.item_ids[items],
+        user_ids=data.user_ids[rows],
+        item_ids=data.item_ids[columns],
     )
 
 

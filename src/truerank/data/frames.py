@@ -7,6 +7,9 @@ whatever library the table came from.
 from __future__ import annotations
 
 import difflib
+import lzma
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.data.delimited import UNIT_SEPARATOR, SingleByte, find_delimiter
+from truerank.data.ids import IdType, is_text, with_id_type
+from truerank.data.text_tables import Role, TextTable
 from truerank.errors import (
     FileFormatError,
     InvalidArgumentError,
@@ -30,12 +34,18 @@ if TYPE_CHECKING:
 
 
 def columns_of(
-    frame: Any, *, user: str, item: str, weight: str | None = None, timestamp: str | None = None
-) -> dict[str, NDArray[Any]]:
-    """The named columns as numpy arrays, under the argument names of ``from_arrays``.
+    frame: Any,
+    *,
+    user: str,
+    item: str,
+    weight: str | None = None,
+    timestamp: str | None = None,
+    id_type: IdType | None = None,
+) -> dict[str, Any]:
+    """The named columns as arrays, under the argument names of ``from_arrays``.
 
-    Memory: only these columns are converted; strings become Python strings, each distinct
-    one made once, at 8 bytes per row.
+    Memory: only these columns are converted; ids that are text stay in Arrow, each distinct one
+    once and 4 bytes per row.
 
     Args:
         frame: A pandas or polars ``DataFrame``, or a pyarrow ``Table`` or ``RecordBatch``.
@@ -43,6 +53,7 @@ def columns_of(
         item: Column of item ids.
         weight: Column of weights, or None.
         timestamp: Column of integer times or dates, or None.
+        id_type: What ids are to be; None leaves them as they are typed.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"who": ["bo", "al"], "what": [3, 1]})
@@ -54,7 +65,7 @@ def columns_of(
     names = getattr(table, "column_names", None) or list(table.columns)
     check_names([str(name) for name in names], wanted)
     own_name = {str(name): name for name in names}  # pandas also has numbers for names
-    columns = {}
+    columns: dict[str, Any] = {}
     for argument, name in wanted.items():
         column = arrow_column(table, own_name[name])
         if argument in ("user", "item") and column.null_count:
@@ -62,7 +73,10 @@ def columns_of(
                 f"{column.null_count:,} of {len(column):,} rows have no {argument} id (column "
                 f"{name!r} is null); drop these rows first"
             )
-        columns[argument] = to_numpy(column)
+        if argument in ("user", "item"):
+            columns[argument] = with_id_type(column, id_type, argument)
+        else:
+            columns[argument] = to_numpy(column)
     return columns
 
 
@@ -83,42 +97,48 @@ def read_parquet(
         return file.read(columns=list(dict.fromkeys(wanted.values())) or None)
 
 
-def read_csv(path: str | Path, *, delimiter: str | None = None, header: bool = True) -> pa.Table:
-    """A delimited text file, plain or compressed (.gz, .bz2, .zst), as a pyarrow table.
+def read_csv(
+    path: str | Path,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    weight: str | None = None,
+    timestamp: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    encoding: str | None = None,
+) -> pa.Table:
+    """A delimited text file as a pyarrow table: the named columns only, or all if none is named.
 
-    Types are guessed by Arrow from the text: ids that look like whole numbers become numbers
-    (so 007 and 7 are the same), empty fields and the usual marks (NA, NaN, null) become nulls.
+    Ids are text, exactly as they are written but for blanks around them; numbers may have a
+    decimal comma; the rest is what Arrow takes it for. Empty fields and the usual marks (NA, NaN,
+    null) are nulls unless quoted. Lines before the table that are blank or start with ``#`` or
+    ``%`` are skipped.
 
     Args:
-        path: The file, in UTF-8.
+        path: The file, plain or packed (.gz, .bz2, .xz, .zst, or a .zip of one file).
+        user: Column of user ids.
+        item: Column of item ids.
+        weight: Column of weights.
+        timestamp: Column of times.
         delimiter: One character, or several (``"::"``), or None: comma, tab, semicolon, pipe or
-            ``::``, whichever divides the first lines most evenly.
+            ``::``, whichever divides the first lines most evenly, or else blanks.
         header: Whether the first line names the columns; without it they are "0", "1", ...
+        encoding: What the file is written in, or None: UTF-8, UTF-16 by its first bytes, and
+            Latin-1 where it is neither.
     """
-    import pyarrow as pa
-    from pyarrow import csv
-
-    if delimiter is not None and (not delimiter or set(delimiter) & set('"\r\n')):
-        raise InvalidArgumentError("delimiter", delimiter, "at least one character, no quote")
+    wanted = _wanted(user=user, item=item, weight=weight, timestamp=timestamp)
     with reading(path, "delimited text"):
-        if delimiter is None:
-            with pa.input_stream(str(path), compression="detect") as start:
-                delimiter = find_delimiter(start.read(1 << 16), path)
-        several = len(delimiter.encode()) > 1
-        with pa.input_stream(str(path), compression="detect") as text:
-            table = csv.read_csv(
-                SingleByte(text, delimiter.encode()) if several else text,
-                read_options=csv.ReadOptions(autogenerate_column_names=not header),
-                # Files with long delimiters come without quoting: a quote is text.
-                parse_options=csv.ParseOptions(
-                    delimiter=UNIT_SEPARATOR.decode() if several else delimiter,
-                    quote_char=False if several else '"',
-                ),
-                convert_options=csv.ConvertOptions(
-                    strings_can_be_null=True, quoted_strings_can_be_null=False
-                ),
-            )
-    return table if header else table.rename_columns([str(k) for k in range(table.num_columns)])
+        table = TextTable.of(path, delimiter=delimiter, header=header, encoding=encoding)
+        check_names(list(table.names), wanted)
+        return table.read({name: ROLES[argument] for argument, name in wanted.items()} or None)
+
+
+ROLES: dict[str, Role] = {"user": "id", "item": "id", "weight": "number", "timestamp": "any"}
+"""What the columns of a text file are read as."""
+
+
+_UNPACKING = (lzma.LZMAError, zipfile.BadZipFile, zlib.error, EOFError)
 
 
 @contextmanager
@@ -136,8 +156,8 @@ def reading(path: str | Path, what: str) -> Iterator[None]:
         yield
     except TruerankError:
         raise
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+    except (pa.ArrowException, OSError, UnicodeError, *_UNPACKING) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise FileFormatError(
             f"{path} is damaged or not a {what} file ({reason}); fetch or export it again"
         ) from error
@@ -216,9 +236,13 @@ def arrow_column(table: Any, name: Any) -> pa.Array:
             f"column {name!r} mixes types ({str(error).splitlines()[0]}); convert it to one type"
         ) from error
     if isinstance(column, pa.ChunkedArray):
+        kind = column.type
+        column = column.unify_dictionaries() if pa.types.is_dictionary(kind) else column
         column = column.combine_chunks()
     if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        text = is_text(column.type.value_type)
+        if not text or column.dictionary.null_count:
+            column = column.dictionary_decode()
     return column
 
 
@@ -226,9 +250,10 @@ def to_numpy(column: pa.Array) -> NDArray[Any]:
     """Numbers and text as numpy knows them."""
     import pyarrow as pa
 
-    kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view():
-        encoded = column.cast(pa.large_string()).dictionary_encode()
+    if is_text(column.type) or pa.types.is_dictionary(column.type):
+        encoded = column
+        if not pa.types.is_dictionary(column.type):
+            encoded = column.cast(pa.large_string()).dictionary_encode()
         words = encoded.dictionary.to_numpy(zero_copy_only=False)
         codes = encoded.indices.fill_null(len(words)).to_numpy()
         strings: NDArray[Any] = np.append(words, [None])[codes]

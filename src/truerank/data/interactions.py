@@ -16,7 +16,9 @@ from truerank.data.columns import (
     checked_weights,
     index_ids,
 )
+from truerank.data.ids import IdType
 from truerank.data.pairs import merge_duplicates, pair_order
+from truerank.data.positives import only_positives
 from truerank.errors import InvalidArgumentError, InvalidDataError
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ class Interactions:
         item_ids: External id of each item index.
         weights: Strength of each interaction (rating, count), or None where all count 1.
         timestamps: Time of each interaction as an integer, or None.
+        n_dropped: Pairs that were left out because their weight did not make them positives.
     """
 
     indptr: NDArray[np.int64]
@@ -61,6 +64,7 @@ class Interactions:
     item_ids: Ids
     weights: NDArray[np.float32] | None = None
     timestamps: NDArray[np.int64] | None = None
+    n_dropped: int = 0
     _fingerprint: list[str] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -72,7 +76,7 @@ class Interactions:
 
     def __reduce__(self) -> tuple[object, ...]:
         # numpy forgets the read-only flag when it pickles; making the object anew sets it.
-        return _from_parts, (type(self), self._arrays())
+        return _from_parts, (type(self), {**self._arrays(), "n_dropped": self.n_dropped})
 
     def _arrays(self) -> dict[str, Any]:
         names = ("indptr", "indices", "user_ids", "item_ids", "weights", "timestamps")
@@ -91,6 +95,7 @@ class Interactions:
         user_ids: ArrayLike | None = None,
         item_ids: ArrayLike | None = None,
         duplicates: DuplicateRule = "error",
+        min_rating: float | None = None,
     ) -> Self:
         """From one external user id and one external item id per interaction.
 
@@ -109,6 +114,9 @@ class Interactions:
             duplicates: What a repeated (user, item) pair means: ``"error"``, or keep the
                 ``"first"`` or ``"last"`` (by time, else by row order), or ``"sum"`` or
                 ``"max"`` of the weights (without weights each row counts 1) at the latest time.
+            min_rating: Least weight of a positive; pairs below it are left out, users and items
+                that have no other with them. None is any weight above 0, and warns where some
+                are not (:mod:`truerank.data.positives`); ``-inf`` keeps all.
 
         >>> data = Interactions.from_arrays(["bo", "al", "al"], [30, 10, 30])
         >>> data.user_ids.tolist(), data.items_of(0).tolist()
@@ -145,7 +153,7 @@ class Interactions:
             )
         indptr = np.zeros(len(users) + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=len(users)), out=indptr[1:])
-        return cls(
+        data = cls(
             indptr=indptr,
             indices=columns.astype(np.int32),
             user_ids=users,
@@ -153,6 +161,7 @@ class Interactions:
             weights=weights,
             timestamps=times,
         )
+        return only_positives(data, min_rating, users=user_ids is None, items=item_ids is None)
 
     @classmethod
     def from_csr(
@@ -162,12 +171,15 @@ class Interactions:
         user_ids: ArrayLike | None = None,
         item_ids: ArrayLike | None = None,
         weighted: bool = True,
+        min_rating: float | None = None,
     ) -> Self:
         """From a scipy sparse users x items matrix; explicit zeros are dropped.
 
-        Entries given twice add up, as scipy has it. ``weighted=False`` forgets the values; a
-        matrix of ones carries no weights either way. Ids are sorted like everywhere else, so
-        rows and columns move when ``user_ids`` or ``item_ids`` come in another order.
+        So are entries below ``min_rating``, or below 0 if it is not given, with a warning; all
+        rows and columns stay. Entries given twice add up, as scipy has it. ``weighted=False``
+        forgets the values; a matrix of ones carries no weights either way. Ids are sorted like
+        everywhere else, so rows and columns move when ``user_ids`` or ``item_ids`` come in another
+        order.
 
         >>> from scipy import sparse
         >>> Interactions.from_csr(sparse.eye_array(3, format="csr"))
@@ -199,14 +211,17 @@ class Interactions:
             csr.sort_indices()
         if csr.nnz == 0:
             raise InvalidDataError(_NOTHING)
-        weights = checked_weights(csr.data, csr.nnz) if weighted else None
-        return cls(
+        data = cls(
             indptr=csr.indptr.astype(np.int64),
             indices=csr.indices.astype(np.int32),
             user_ids=users,
             item_ids=items,
-            weights=None if weights is None or np.all(weights == 1) else weights,
+            weights=checked_weights(csr.data, csr.nnz),
         )
+        data = only_positives(data, min_rating, users=False, items=False)
+        if not weighted or np.all(data.weights == 1):
+            return replace(data, weights=None)
+        return data
 
     @classmethod
     def from_frame(
@@ -217,13 +232,22 @@ class Interactions:
         item: str = "item_id",
         weight: str | None = None,
         timestamp: str | None = None,
+        id_type: IdType | None = None,
         duplicates: DuplicateRule = "error",
+        min_rating: float | None = None,
     ) -> Self:
-        """From a pandas, polars or pyarrow table; the arguments name its columns."""
+        """From a pandas, polars or pyarrow table; the arguments name its columns.
+
+        Ids keep the type they have in the table, unless ``id_type`` says otherwise: ``"text"``,
+        or ``"int"``, which reads text as whole numbers. ``min_rating`` and ``duplicates`` are
+        those of :meth:`from_arrays`.
+        """
         from truerank.data.frames import columns_of
 
-        columns = columns_of(frame, user=user, item=item, weight=weight, timestamp=timestamp)
-        return cls.from_arrays(**columns, duplicates=duplicates)
+        columns = columns_of(
+            frame, user=user, item=item, weight=weight, timestamp=timestamp, id_type=id_type
+        )
+        return cls.from_arrays(**columns, duplicates=duplicates, min_rating=min_rating)
 
     from_pandas = from_frame
     from_polars = from_frame
@@ -238,28 +262,46 @@ class Interactions:
         item: str = "item_id",
         weight: str | None = None,
         timestamp: str | None = None,
-        duplicates: DuplicateRule = "error",
+        **options: Any,
     ) -> Self:
-        """From a Parquet file; the arguments name its columns, and no others are read."""
+        """From a Parquet file; the arguments name its columns, and no others are read.
+
+        Options are those of :meth:`from_frame`.
+        """
         from truerank.data.frames import read_parquet
 
-        table = read_parquet(path, user=user, item=item, weight=weight, timestamp=timestamp)
-        return cls.from_frame(
-            table, user=user, item=item, weight=weight, timestamp=timestamp, duplicates=duplicates
-        )
+        columns: dict[str, Any] = {"user": user, "item": item}
+        columns |= {"weight": weight, "timestamp": timestamp}
+        return cls.from_frame(read_parquet(path, **columns), **columns, **options)
 
     @classmethod
     def from_csv(
-        cls, path: str | Path, *, delimiter: str | None = None, header: bool = True, **columns: Any
+        cls,
+        path: str | Path,
+        *,
+        user: str = "user_id",
+        item: str = "item_id",
+        weight: str | None = None,
+        timestamp: str | None = None,
+        delimiter: str | None = None,
+        header: bool = True,
+        encoding: str | None = None,
+        **options: Any,
     ) -> Self:
-        """From a delimited text file; keywords as in :meth:`from_frame`.
+        """From a delimited text file, plain or packed; the arguments name its columns.
 
-        ``delimiter=None`` finds out between comma, tab, semicolon, pipe and ``::``. Without a
-        header the columns are called ``"0"``, ``"1"``, ...
+        Ids are text, exactly as they are written: ``007`` and ``7`` are two users.
+        ``id_type="int"`` reads them as whole numbers. ``delimiter=None`` finds out between comma,
+        tab, semicolon, pipe, ``::`` and blanks, ``encoding=None`` between UTF-8, UTF-16 and
+        Latin-1. Without a header the columns are called ``"0"``, ``"1"``, ... Other options are
+        those of :meth:`from_frame`.
         """
         from truerank.data.frames import read_csv
 
-        return cls.from_frame(read_csv(path, delimiter=delimiter, header=header), **columns)
+        columns: dict[str, Any] = {"user": user, "item": item}
+        columns |= {"weight": weight, "timestamp": timestamp}
+        table = read_csv(path, **columns, delimiter=delimiter, header=header, encoding=encoding)
+        return cls.from_frame(table, **columns, **options)
 
     def select(self, keep: NDArray[np.bool_]) -> Self:
         """The interactions where ``keep`` is true, over the same vocabularies."""

@@ -132,6 +132,8 @@ def to_interactions(
         user_ids=ranges.get("user"),
         item_ids=ranges.get("item"),
         duplicates=duplicates,
+        # What known data sets mean by 0 is known, and their figures count all of it.
+        min_rating=None if weight is None else -np.inf,
     )
     return _named(data, arrays, name)
 

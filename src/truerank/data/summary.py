@@ -29,6 +29,7 @@ class Summary:
         items_without: Items with no interaction.
         time_span: First and last timestamp, or None.
         weight_range: Lowest and highest weight, or None.
+        n_dropped: Pairs that were left out because their rating did not make them positives.
     """
 
     n_users: int
@@ -44,6 +45,7 @@ class Summary:
     items_without: int
     time_span: tuple[int, int] | None = None
     weight_range: tuple[float, float] | None = None
+    n_dropped: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The fields by name, ready for JSON."""
@@ -60,6 +62,8 @@ class Summary:
             ("top 10 % of items", f"{self.top_10_share:.1%}", "of the interactions"),
             ("Gini of popularity", f"{self.gini:.3f}", "0 even, 1 all on one item"),
         ]
+        if self.n_dropped:
+            rows.insert(3, ("left out", f"{self.n_dropped:,}", "rated too low to be positives"))
         if self.weight_range is not None:
             low, high = self.weight_range
             rows.append(("weights", f"{low:g}", f"to {high:g}"))
@@ -113,6 +117,7 @@ def summarise(data: Interactions) -> Summary:
         weight_range=(float(weights.min()), float(weights.max()))
         if filled and weights is not None
         else None,
+        n_dropped=data.n_dropped,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.estimators.diagnostics import diagnose
+from truerank.estimators.diagnostics import diagnose, exact_diagnostics
 from truerank.estimators.finite import finite_note, finite_ratio, sampled_fraction, user_part
 from truerank.estimators.methods import SLOW_TO_REFIT, make_method
 from truerank.estimators.population import Population, checked_population
@@ -67,6 +68,7 @@ def estimate(
     wanted = _metrics(metrics)
     if table.header.design.get("kind") == "mixed":
         raise InvalidDataError("this table mixes replacement flags; estimate each part by itself")
+    table = table.without_weightless_users()
     sample = Sample.of(table)
     _check_cutoffs(wanted, sample)
     population = checked_population(population)
@@ -170,7 +172,8 @@ def _result(
     return Estimate(
         metric=str(metric),
         value=float(values[0]),
-        std_error=float(replicates.std(ddof=1)) if len(replicates) > 1 else float("nan"),
+        # Every resample of one user is that user: how far others may be is not known.
+        std_error=float(replicates.std(ddof=1)) if min(len(replicates), n_users) > 1 else math.nan,
         n_users=n_users,
         method=method,
         limits=metric.limits,
@@ -204,20 +207,17 @@ def _from_exact_ranks(
     Only here can metrics that are not sums over several items of a user (hit, ap, mrr, auc) be
     had. Memory: 40 bytes per user.
     """
-    users, first = np.unique(table.user, return_index=True)
-    weight = table.weight[first]
-    number, one = np.arange(len(users)), np.zeros(len(users), np.int64)
-    drawn = UserResamples(len(users), n_boot, seed)
+    weight = table.user_weight
+    n_users = len(weight)
+    number, one = np.arange(n_users), np.zeros(n_users, np.int64)
+    drawn = UserResamples(n_users, n_boot, seed)
     weights = drawn.sums(one, number, weight, 1)[0]
     results = []
     for metric in metrics:
-        _, values = metric.per_user(table.user, table.rank, table.n_items)
+        _, values = table.per_user(metric)
         resampled = drawn.sums(one, number, values * weight, 1)[0] / weights
         all_values = [float(values @ weight / weight.sum()), *resampled]
         results.append(
-            _result(metric, np.array(all_values), len(users), "exact", Diagnostics(
-                scored=float(table.n_scored.mean()),
-                notes=("every rank is exact: the only uncertainty is which users there are",),
-            ))
-        )  # fmt: skip
+            _result(metric, np.array(all_values), n_users, "exact", exact_diagnostics(table))
+        )
     return results

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from truerank.estimators.blindspot import blind_spot, is_blind
 from truerank.estimators.bounds import compatible_set
+from truerank.estimators.ceiling import ceiling_notes
 from truerank.estimators.problem import Problem
 from truerank.estimators.result import Diagnostics
 from truerank.estimators.samples import Sample
@@ -33,10 +34,8 @@ def diagnose(
 ) -> list[Diagnostics]:
     """Diagnostics of each metric. ``scale`` turns sums over the distribution into values."""
     scored = float(np.average(table.n_scored, weights=np.maximum(table.weight, 1e-300)))
-    if method == "exact":
-        note = "every rank is exact: the only uncertainty is which users there are"
-        return [Diagnostics(scored=scored, notes=(note,)) for _ in metrics]
     common = [_NAIVE] if method == "naive" else []
+    common += [table.adapted] if table.adapted else []
     if not bounds:
         examined = bool(table.is_exact.all())
         if not examined:
@@ -54,6 +53,8 @@ def diagnose(
         common += spot.sentences
     elif found.note:
         common.append(found.note)
+    if found.note and table.header.ties in _MISFIT_BY_TIES:
+        common.append(_MISFIT_BY_TIES[table.header.ties])
     results = []
     for metric, value, ends in zip(metrics, values, found.bounds(metrics), strict=True):
         low, high = np.clip(scale * np.array(ends), *metric.limits).tolist()
@@ -68,6 +69,13 @@ def diagnose(
     return results
 
 
+def exact_diagnostics(table: RankTable) -> Diagnostics:
+    """Of any metric of a table whose ranks are all exact."""
+    note = "every rank is exact: the only uncertainty is which users there are"
+    notes = [*(ceiling_notes(table) or [note]), table.adapted]
+    return Diagnostics(scored=float(table.n_scored.mean()), notes=tuple(filter(None, notes)))
+
+
 def blind_cutoffs(table: RankTable, ks: Sequence[int], *, level: float = 0.95) -> frozenset[int]:
     """Which cutoffs the samples of a table do not see; none of them for exact ranks."""
     if bool(table.is_exact.all()):
@@ -79,6 +87,18 @@ def blind_cutoffs(table: RankTable, ks: Sequence[int], *, level: float = 0.95) -
     spot = blind_spot(problem, shares[:, 0], ks=ks, level=level, levels=_levels(table))
     return frozenset(spot.blind)
 
+
+_MISFIT_BY_TIES = {
+    "half": (
+        "ties are the likely cause: half of the ties in a sample is no draw from the catalogue; "
+        "rank again with ties='random', the default"
+    ),
+    "unknown": (
+        "ties may be the cause: how equal scores were ranked is unknown, and where a tie counts "
+        "half, ranks in a sample are no draws from the catalogue; break ties at random"
+    ),
+}
+"""The other rules are orders of all items, under which a sample obeys its law: see ranking.ties."""
 
 _NAIVE = (
     "this is the metric on the samples, not on the catalogue: it depends on the sample size "

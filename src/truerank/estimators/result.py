@@ -82,10 +82,13 @@ class Estimate:
         """Percentiles over resamples of the users; normal where there are fewer than 100.
 
         It is about the metric of :attr:`population`, and cut at the metric's limits. How often it
-        covers, method by method, is measured in docs/coverage.md.
+        covers, method by method, is measured in docs/coverage.md. Not a number without resamples,
+        and from one user, whose resamples are all alike.
         """
         if not 0 < level < 1:
             raise InvalidArgumentError("level", level, "between 0 and 1")
+        if math.isnan(self.std_error):
+            return math.nan, math.nan
         if len(self.replicates) >= 100:
             ends = np.quantile(self.replicates, [(1 - level) / 2, (1 + level) / 2])
         else:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidDataError
 from truerank.estimators.cells import Cells, cells_of
 from truerank.estimators.resampling import UserResamples
@@ -126,4 +127,4 @@ def _numbered(user: NDArray[Any]) -> Int:
     """Users numbered from 0; ascending ids, as ranking gives them, need no sorting."""
     if user.dtype.kind == "i" and bool((user[1:] > user[:-1]).all()):
         return np.arange(len(user))
-    return np.unique(user, return_inverse=True)[1]
+    return distinct_ids(user)[1]

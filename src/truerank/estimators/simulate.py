@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking import Adaptive, Full, Header, RankTable, Sampled, Users
 from truerank.ranking.designs import Levels
@@ -81,7 +82,7 @@ def _scheduled(exact: RankTable, design: Sampled | Adaptive, n_items: int, seed:
 
 def _some_users(exact: RankTable, design: Users, seed: int, levels: Levels | None) -> RankTable:
     """The inner design on a simple random sample of the users."""
-    known = np.unique(exact.user)
+    known = distinct_ids(exact.user)[0]
     if design.m > len(known):
         raise InvalidArgumentError("m", design.m, f"at most the {len(known):,} users there are")
     words = addresses(seed, Stream.USER_SAMPLE, np.arange(len(known)))

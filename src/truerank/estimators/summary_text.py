@@ -33,7 +33,7 @@ def from_whom(population: Population, n_population: int | None, n_users: int) ->
     ('1,500 users', '1,500 of them')
     """
     if population == "infinite":
-        return f"{n_users:,} users"
+        return f"{n_users:,} user{'s' if n_users != 1 else ''}"
     return "all of them" if n_users == n_population else f"{n_users:,} of them"
 
 

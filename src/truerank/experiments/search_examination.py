@@ -133,8 +133,9 @@ def n_candidates(validation: Split, candidates: str) -> Rows:
     seen = validation.train if validation.fold_in is None else validation.fold_in
     if candidates == "all":
         return np.full(len(held), seen.n_items)
-    # A pair that training has as well (overlap="keep") stays a candidate.
-    return np.asarray(seen.n_items - seen.user_counts[held.users] + contained(held, seen))
+    # Held-out items that training has as well (overlap="keep") stay candidates of their user.
+    kept = np.bincount(held.users[contained(held, seen)], minlength=seen.n_users)
+    return np.asarray(seen.n_items - seen.user_counts[held.users] + kept[held.users])
 
 
 def usual_metric(validation: Split, candidates: str) -> Metric:

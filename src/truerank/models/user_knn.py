@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.data.id_order import find_ids
 from truerank.data.interactions import Interactions
 from truerank.models.given import check_history
 from truerank.models.kept import KeptModel
@@ -98,12 +99,7 @@ class UserKNN(KeptModel):
         """Scores for users known only by their history, from their nearest known users."""
         check_history(history, self.n_items)
         ids = self.trained_on.user_ids
-        own = np.full(history.n_users, -1, np.int64)
-        if ids.dtype.kind == history.user_ids.dtype.kind:
-            at = np.searchsorted(ids, history.user_ids)
-            at[at == len(ids)] = 0
-            same = ids[at] == history.user_ids
-            own[same] = at[same]
+        own = find_ids(ids, history.user_ids)
         return UserKNNScorer(self._nearest(history.matrix(), own, workers), self.known)
 
     def _nearest(

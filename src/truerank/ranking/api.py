@@ -15,7 +15,15 @@ from truerank.errors import InvalidArgumentError
 from truerank.execution import Executor, Progress, Serial, Threads, closed_after
 from truerank.ranking.backend import Backend
 from truerank.ranking.backends import backend_for, check_promise
-from truerank.ranking.checks import as_indices, check_design, check_given, check_pairs, check_sizes
+from truerank.ranking.checks import (
+    as_indices,
+    check_design,
+    check_given,
+    check_pairs,
+    check_sizes,
+    check_training,
+    fitted_on,
+)
 from truerank.ranking.designs import Adaptive, Design, Full, Given, Levels, Sampled, Users
 from truerank.ranking.header import CandidateRule, Header
 from truerank.ranking.job_files import BlockTask, rank_block, save_job
@@ -23,7 +31,7 @@ from truerank.ranking.jobs import RankJob, RowDesign
 from truerank.ranking.rows import Int, Rows
 from truerank.ranking.schedule import PILOT_ROWS, scheduled_levels
 from truerank.ranking.table import RankTable
-from truerank.ranking.ties import TieRule
+from truerank.ranking.ties import DEFAULT_TIES, TieRule
 from truerank.rng import Stream, addresses, checked_seed
 from truerank.split import Split
 from truerank.version import __version__
@@ -36,7 +44,8 @@ def rank(
     *,
     seed: int = 0,
     candidates: Literal["unseen", "all"] = "unseen",
-    ties: TieRule = "half",
+    ties: TieRule = DEFAULT_TIES,
+    trained_elsewhere: bool = False,
     executor: Executor | None = None,
     progress: bool | None = None,
 ) -> RankTable:
@@ -52,9 +61,12 @@ def rank(
         split: What was held out, and what was seen.
         design: Whom to rank against; ``Full()`` if not given.
         seed: Seed of the draws.
-        candidates: ``"unseen"`` leaves out the user's training (or fold-in) items, except a
-            held-out one; ``"all"`` keeps them, as the dissertation does.
+        candidates: ``"unseen"`` leaves out the user's training (or fold-in) items, except those
+            that are held out as well; ``"all"`` keeps them, as the dissertation does.
         ties: See :mod:`truerank.ranking.ties`.
+        trained_elsewhere: Rank a model that says (by its ``trained_on``) that it was fitted on
+            other data than ``split.train``, which is refused otherwise: it may have seen the
+            held-out items. The header then names the data that the model was fitted on.
         executor: Where to run; threads on all cores if not given.
         progress: Show a bar; only on a terminal if not given.
     """
@@ -65,6 +77,8 @@ def rank(
         )  # fmt: skip
     if candidates not in ("unseen", "all"):
         raise InvalidArgumentError("candidates", candidates, "'unseen' or 'all'")
+    if not trained_elsewhere:
+        check_training(model, split)
     seen = split.train if split.fold_in is None else split.fold_in
     scorer = model
     if split.fold_in is not None:
@@ -88,7 +102,7 @@ def rank(
         user_ids=split.train.user_ids,
         item_ids=split.train.item_ids,
         origin={
-            "data": split.train.fingerprint(),
+            "data": fitted_on(model) or split.train.fingerprint(),
             "split": split.fingerprint(),
             "model": _name(model),
         },
@@ -103,7 +117,7 @@ def rank_pairs(
     *,
     seed: int = 0,
     exclude: Interactions | None = None,
-    ties: TieRule = "half",
+    ties: TieRule = DEFAULT_TIES,
     user_ids: ArrayLike | None = None,
     item_ids: ArrayLike | None = None,
     executor: Executor | None = None,

@@ -79,9 +79,9 @@ class CompiledBackend(ABC):
         rank, size = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
         with scratch(self.n_items) as room:
             rank_sampled(
-                self.arrays(), rows.users, rows.targets, (rows.keys, rows.tie_keys),
+                self.arrays(), rows.users, rows.targets, rows.keys,
                 rows.excluded_indptr, rows.excluded_items, rows.n_candidates, self.n_items,
-                (levels.sizes, levels.go_on, levels.keep), replacement, rows.tie_rule,
+                (levels.sizes, levels.go_on, levels.keep), replacement, rows.ties,
                 room, (rank, size),
             )  # fmt: skip
         return rank, size
@@ -89,8 +89,7 @@ class CompiledBackend(ABC):
     def given(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
         rank = np.empty(len(rows), np.int64)
         rank_given(
-            self.arrays(), rows.users, rows.targets, rows.tie_keys, indptr, negatives,
-            rows.tie_rule, rank,
+            self.arrays(), rows.users, rows.targets, indptr, negatives, rows.ties, rank,
         )  # fmt: skip
         return rank
 

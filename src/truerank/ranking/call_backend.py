@@ -13,10 +13,10 @@ from truerank.errors import InvalidDataError
 from truerank.ranking.backend import as_float, scratch
 from truerank.ranking.designs import Levels
 from truerank.ranking.draws import draw_rivals, keep_chance, mark, unmark
-from truerank.ranking.kernels import rank_in_row, ranks_from
+from truerank.ranking.kernels import rank_in_row
 from truerank.ranking.rows import Int, Rows
 from truerank.ranking.scorer import Scorer
-from truerank.ranking.scores import standing
+from truerank.ranking.ties import ABOVE, TIED_ABOVE, ranks_from, tied_standing
 
 BLOCK_BYTES = 64 * 2**20
 """Most that one call of a foreign scorer may return."""
@@ -45,7 +45,7 @@ class CallBackend:
 
     def full(self, rows: Rows) -> Int:
         users, row_indptr = rows.grouped()
-        rank = np.empty(len(rows), np.int64)
+        rank, ties = np.empty(len(rows), np.int64), rows.ties
         step = max(1, BLOCK_BYTES // (8 * self.n_items))
         for first in range(0, len(users), step):
             some = users[first : first + step]
@@ -55,14 +55,13 @@ class CallBackend:
             for k in range(len(some)):
                 for row in range(row_indptr[first + k], row_indptr[first + k + 1]):
                     rank[row] = rank_in_row(
-                        scores[k], rows.targets[row], rows.excluded(row), rows.tie_rule,
-                        rows.tie_keys[row],
-                    )  # fmt: skip
+                        scores[k], some[k], rows.targets[row], rows.excluded(row), ties
+                    )
         return rank
 
     def sampled(self, rows: Rows, levels: Levels, replacement: bool) -> tuple[Int, Int]:
         n = len(rows)
-        better, tied, drawn = (np.zeros(n, np.int64) for _ in range(3))
+        counts, drawn = np.zeros((3, n), np.int64), np.zeros(n, np.int64)
         rank, active = np.ones(n, np.int64), np.arange(n)
         for level, size in enumerate(levels.sizes):
             # As many as there are would mean an exact rank, which repeated draws are not.
@@ -75,9 +74,11 @@ class CallBackend:
                     self._draw(rows, int(row), start, int(end), replacement)
                     for row, end in zip(some, stop, strict=True)
                 ]
-                self._count(rows, some, lists, better, tied)
+                self._count(rows, some, lists, counts)
             drawn[active] = wanted
-            rank[active] = ranks_from(better[active], tied[active], rows.tie_rule)
+            whole = (wanted == most) & (not replacement)
+            better, tied, heads = counts[:, active]
+            rank[active] = ranks_from(better, tied, heads, rows.tie_rule, whole)
             chance = np.array([keep_chance(rows.keys[row], level) for row in active])
             now, last = rank[active], levels.go_on[level]
             going = (now < last) | ((now == last) & (chance < levels.keep[level]))
@@ -87,12 +88,13 @@ class CallBackend:
         return rank, drawn + 1
 
     def given(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
-        better, tied = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+        counts = np.zeros((3, len(rows)), np.int64)
         longest = int(np.diff(indptr).max(initial=0)) + 1
         for some in _slices(np.arange(len(rows)), longest):
             lists = [negatives[indptr[row] : indptr[row + 1]] for row in some]
-            self._count(rows, some, lists, better, tied)
-        return ranks_from(better, tied, rows.tie_rule)
+            self._count(rows, some, lists, counts)
+        better, tied, heads = counts
+        return ranks_from(better, tied, heads, rows.tie_rule, np.ones(len(rows), np.bool_))
 
     def _draw(self, rows: Rows, row: int, start: int, stop: int, replacement: bool) -> Int:
         """Rivals start..stop-1 of one row. Earlier ones are drawn again: scoring costs far more."""
@@ -108,10 +110,11 @@ class CallBackend:
             unmark(marks, rows.targets[row], rows.excluded(row), room, stop)
             return room[start:stop].copy()
 
-    def _count(
-        self, rows: Rows, some: NDArray[Any], lists: list[Int], better: Int, tied: Int
-    ) -> None:
-        """Score the targets (first column) with their rivals and count; short lists are padded."""
+    def _count(self, rows: Rows, some: NDArray[Any], lists: list[Int], counts: Int) -> None:
+        """Score the targets (first column) with their rivals and count; short lists are padded.
+
+        ``counts`` are those of the rivals that beat each target, tie with it, and tie above it.
+        """
         width = 1 + max(len(rivals) for rivals in lists)
         items = np.repeat(rows.targets[some][:, None], width, axis=1)
         for line, rivals in zip(items, lists, strict=True):
@@ -120,15 +123,16 @@ class CallBackend:
         scores = self._checked(
             self.scorer.score_pairs(users, items), users, items.shape, "score_pairs"
         )
+        better, tied, heads = counts
+        ties = rows.ties
         for k, (row, rivals) in enumerate(zip(some, lists, strict=True)):
             mine, others = scores[k, 0], scores[k, 1 : 1 + len(rivals)]
             better[row] += int((others > mine).sum())
             for rival in rivals[others == mine]:
-                outcome = standing(
-                    rival, mine, rows.targets[row], mine, rows.tie_rule, rows.tie_keys[row]
-                )
-                better[row] += outcome == 2
-                tied[row] += outcome == 1
+                where = tied_standing(rival, rows.targets[row], ties, users[k])
+                better[row] += where == ABOVE
+                tied[row] += where & 1
+                heads[row] += where == TIED_ABOVE
 
     def _checked(
         self, scores: Any, users: Int, shape: tuple[int, ...], method: str

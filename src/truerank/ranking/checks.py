@@ -12,6 +12,7 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking.backend import Backend
 from truerank.ranking.designs import Adaptive, Full, Given, Sampled, Users
 from truerank.ranking.rows import Int, Rows
+from truerank.split import Split
 
 
 def as_indices(name: str, values: ArrayLike) -> Int:
@@ -85,16 +86,47 @@ def check_given(design: Given, n_rows: int, n_items: int) -> None:
 
 
 def check_sizes(design: object, rows: Rows, names: NDArray[Any] | None) -> None:
-    """A first sample must fit the candidates of every user."""
+    """A first sample that was asked for must fit the candidates of every user.
+
+    A default adapts to those who have fewer (:meth:`Sampled.first_size`), but repeated draws
+    never give an exact rank, so with replacement there must be candidates left to draw.
+    """
     if not isinstance(design, Sampled | Adaptive):
         return
     name, n = ("n", design.n) if isinstance(design, Sampled) else ("n0", design.n0)
-    room = rows.n_candidates - int(design.replacement)
-    if (n > room).any():
-        row = int(np.argmin(room))
-        user = rows.users[row] if names is None else names[rows.users[row]]
-        limit = "less than" if design.replacement else "at most"
+    need = (n or (2 if design.replacement else 1)) + int(design.replacement)
+    if (rows.n_candidates >= need).all():
+        return
+    row = int(np.argmin(rows.n_candidates))
+    user = rows.users[row] if names is None else names[rows.users[row]]
+    there = f"{int(rows.n_candidates[row]):,}, the candidates of user {user}"
+    if n is None:
         raise InvalidArgumentError(
-            name, n, f"{limit} {int(rows.n_candidates[row]):,}, the candidates of user {user}",
-            "take a smaller sample, or Full()",
+            "replacement", True, f"False where a user has less than {need} candidates",
+            f"there are only {there}",
         )  # fmt: skip
+    raise InvalidArgumentError(
+        name, n, f"{'less than' if design.replacement else 'at most'} {there}",
+        f"take a smaller sample, or Full(), or leave {name} out: it then adapts to each user",
+    )  # fmt: skip
+
+
+def fitted_on(model: object) -> str | None:
+    """Fingerprint of the data that a model says it was fitted on; None if it does not say."""
+    data = getattr(getattr(model, "trained_on", None), "data", None)
+    return data if isinstance(data, str) else None
+
+
+def fits_split(model: object, split: Split) -> bool:
+    """Whether a model was fitted on the training part of this very split, as far as it says."""
+    return fitted_on(model) in (None, split.train.fingerprint())
+
+
+def check_training(model: object, split: Split) -> None:
+    """A model fitted on anything else may have seen what is held out here."""
+    if not fits_split(model, split):
+        raise InvalidDataError(
+            f"this {type(model).__name__} was fitted on other data than the training part of this "
+            "split, so it may have seen the held-out items; fit it with model.fit(split.train), or "
+            "say trained_elsewhere=True if it is meant to know other data"
+        )

@@ -34,7 +34,7 @@ def parse_design(text: str) -> DesignInWords:
     >>> parse_design("sampled n=500 replacement")
     Sampled(n=500, replacement=True)
     >>> parse_design("adaptive")
-    Adaptive(n0=25, n_max=None, growth=2.0, replacement=False, budget=None, top=None)
+    Adaptive(n0=None, n_max=None, growth=2.0, replacement=False, budget=None, top=None)
     >>> parse_design("users m=5000 sampled n=100")
     Users(m=5000, inner=Sampled(n=100, replacement=False))
     """
@@ -90,7 +90,7 @@ def design_words(design: DesignInWords) -> str:
     words = [next(word for word, kind in _KINDS.items() if kind is type(design))]
     for f in fields(design):
         value = getattr(design, f.name)
-        if value == f.default and f.name != "n":
+        if value == f.default:
             continue
         # Ten digits are enough for a factor or a budget, and 300 is shorter than 300.0.
         words.append(f.name if value is True else f"{f.name}={value:.10g}")

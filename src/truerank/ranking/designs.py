@@ -51,34 +51,44 @@ class Levels:
         )
 
 
+N = 100
+"""Default of Sampled(), where a user has as many candidates."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sampled:
     """Against ``n - 1`` candidates drawn uniformly; the target makes ``n``.
 
     Attributes:
-        n: Size of the list, the target included; at least 2.
+        n: Size of the list, the target included; at least 2, and refused where a user has fewer
+            candidates. None is 100, or all candidates of a user who has fewer: an exact rank.
         replacement: Draw with replacement. Without is the default: no less informative at
             the same cost, and exact at ``n`` = all candidates.
     """
 
-    n: int = 100
+    n: int | None = None
     replacement: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n", _whole("n", self.n, 2))
+        if self.n is not None:
+            object.__setattr__(self, "n", _whole("n", self.n, 2))
         object.__setattr__(self, "replacement", bool(self.replacement))
 
-    def levels(self, n_items: int) -> Levels:  # noqa: ARG002  # the same for every design
+    def first_size(self, n_items: int) -> int:
+        """``n``, or what the default is in a catalogue of ``n_items``."""
+        return _fitted(N, n_items) if self.n is None else self.n
+
+    def levels(self, n_items: int) -> Levels:
         """One level, from which nobody goes on."""
-        return Levels(np.array([self.n]), np.array([0]), np.array([1.0]))
+        return Levels(np.array([self.first_size(n_items)]), np.array([0]), np.array([1.0]))
 
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
-        return {"kind": "sampled", **asdict(self)}
+        return {"kind": "sampled", **asdict(self), "n": N if self.n is None else self.n}
 
 
-TOP = 20
-"""Default of Adaptive(): see docs/decisions/0006-adaptive-design.md for what was tried."""
+N0, TOP = 25, 20
+"""Defaults of Adaptive(): see docs/decisions/0006-adaptive-design.md for what was tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +108,9 @@ class Adaptive:
     cancels in the likelihood.
 
     Attributes:
-        n0: First size, the target included; at least 2.
+        n0: First size, the target included; at least 2, and refused where a user has fewer
+            candidates. None is 25 (``n_max`` if that is less), or all candidates of a user who
+            has fewer: an exact rank.
         n_max: Largest size; None for all candidates, which makes those rows exact.
         growth: Factor between sizes, more than 1.
         replacement: Draw with replacement. Without is the default.
@@ -109,7 +121,7 @@ class Adaptive:
             ``n_max``, else rank 1 alone goes on.
     """
 
-    n0: int = 25
+    n0: int | None = None
     n_max: int | None = None
     growth: float = 2.0
     replacement: bool = False
@@ -117,10 +129,12 @@ class Adaptive:
     top: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n0", _whole("n0", self.n0, 2))
+        if self.n0 is not None:
+            object.__setattr__(self, "n0", _whole("n0", self.n0, 2))
         object.__setattr__(self, "replacement", bool(self.replacement))
         if self.n_max is not None:
-            most = _whole("n_max", self.n_max, self.n0, f"a whole number, at least n0 = {self.n0}")
+            least = None if self.n0 is None else f"a whole number, at least n0 = {self.n0}"
+            most = _whole("n_max", self.n_max, self.n0 or 2, least)
             object.__setattr__(self, "n_max", most)
         elif self.replacement:
             raise InvalidArgumentError(
@@ -145,10 +159,21 @@ class Adaptive:
             return self.n_max is None
         return bool(np.isfinite(self.budget))
 
+    def first_size(self, n_items: int) -> int:
+        """``n0``, or what the default is in a catalogue of ``n_items``."""
+        return _fitted(self._start, n_items) if self.n0 is None else self.n0
+
+    @property
+    def _start(self) -> int:
+        """``n0``, or its default where there are as many candidates."""
+        if self.n0 is not None:
+            return self.n0
+        return N0 if self.n_max is None else min(N0, self.n_max)
+
     def levels(self, n_items: int) -> Levels:
         """Sizes n0, n0 * growth, ... up to the ceiling, and the ranks that go on, all kept."""
         ceiling = n_items if self.n_max is None else min(self.n_max, n_items)
-        sizes = [self.n0]
+        sizes = [self.first_size(n_items)]
         while sizes[-1] < ceiling:
             larger = min(sizes[-1] * self.growth, ceiling)
             sizes.append(max(int(larger), sizes[-1] + 1))
@@ -159,7 +184,7 @@ class Adaptive:
 
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
-        return {"kind": "adaptive", **asdict(self)}
+        return {"kind": "adaptive", **asdict(self), "n0": self._start}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,6 +267,11 @@ class Users:
 
 
 Design = Full | Sampled | Adaptive | Given | Users
+
+
+def _fitted(n: int, n_items: int) -> int:
+    """A default size in a catalogue of ``n_items``."""
+    return max(2, min(n, n_items))
 
 
 def _whole(name: str, value: object, least: int, want: str | None = None) -> int:

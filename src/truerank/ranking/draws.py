@@ -136,24 +136,3 @@ def draw_rivals(
             if not replacement:
                 mark_one(marks, drawn)
     return used
-
-
-@njit(nogil=True, cache=True)
-def count_below(sorted_items: NDArray[np.int32], item: int) -> int:
-    """How many of the ascending items are smaller than ``item``."""
-    low, high = 0, len(sorted_items)
-    while low < high:
-        middle = (low + high) // 2
-        if sorted_items[middle] < item:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@njit(nogil=True, cache=True)
-def count_rivals(n_items: int, target: int, excluded: NDArray[np.int32]) -> int:
-    """Candidates other than the target, which stays a candidate even if it is excluded."""
-    before = count_below(excluded, target)
-    listed = before < len(excluded) and excluded[before] == target
-    return n_items - 1 - (len(excluded) - (1 if listed else 0))

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from truerank.errors import InvalidDataError
 from truerank.ranking.backend import CompiledBackend, as_float
-from truerank.ranking.kernels import count_in_tile, ranks_from, score_targets
+from truerank.ranking.kernels import count_in_tile, score_targets
 from truerank.ranking.one_target import Block, count_one_target
 from truerank.ranking.rows import Int, Rows, read_only
 from truerank.ranking.scores import UNDERFLOW, FactorArrays
+from truerank.ranking.ties import ranks_from
 
 TILE_ITEMS = 1024
 """Width of a tile of scores: 256 x 1024 float32 stay in the cache until they are counted."""
@@ -105,21 +106,25 @@ class FactorBackend(CompiledBackend):
             np.matmul(x, y.T, out=scores)
             count_in_tile(
                 scores, first, len(y), self.factors, users, row_indptr, rows.targets, own,
-                rows.tie_keys, rows.excluded_indptr, rows.excluded_items, cursor,
-                rows.tie_rule, better, tied,
+                rows.excluded_indptr, rows.excluded_items, cursor, rows.ties, better, tied,
             )  # fmt: skip
-        return ranks_from(better, tied, rows.tie_rule)
+        return _exact_ranks(better, tied, rows)
 
     def _one_target(self, rows: Rows) -> Int:
         """The same where every user has one row: counted without storing a score."""
         better, tied = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
         passed = rows.excluded_indptr[rows.users]
         block = Block(
-            rows.users, rows.targets, rows.tie_keys, rows.excluded_indptr, rows.excluded_items,
-            passed, np.empty(len(rows)), better, tied, rows.tie_rule,
+            rows.users, rows.targets, rows.excluded_indptr, rows.excluded_items,
+            passed, np.empty(len(rows)), better, tied, rows.ties,
         )  # fmt: skip
         count_one_target(self.factors, block)
-        return ranks_from(better, tied, rows.tie_rule)
+        return _exact_ranks(better, tied, rows)
+
+
+def _exact_ranks(better: Int, tied: Int, rows: Rows) -> Int:
+    whole = np.ones(len(better), np.bool_)
+    return ranks_from(better, tied, np.zeros_like(tied), rows.tie_rule, whole)
 
 
 def margins(norms: NDArray[np.float64], longest: float, d: int) -> NDArray[np.float64]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from truerank.errors import FileFormatError
+import numpy as np
+
+from truerank.errors import FileFormatError, InvalidArgumentError
+from truerank.ranking.ties import TIE_RULES
 
 FORMAT = 1
 """Version of the file format; a reader refuses files of a later one."""
@@ -22,7 +25,7 @@ class Header:
         replacement: Whether rivals were drawn with replacement: binomial if so, else
             hypergeometric.
         seed: Seed of the draws, None where nothing was drawn by us.
-        ties: The tie rule.
+        ties: The tie rule, ``unknown`` for ranks made elsewhere.
         candidates: ``all`` items, those ``unseen`` in training, or ``given`` negatives.
         n_population: Users that could have been ranked, None if unknown.
         data: Fingerprint of the training data, or None.
@@ -42,13 +45,33 @@ class Header:
     model: str | None = None
     version: str = ""
 
+    def __post_init__(self) -> None:
+        for name in ("replacement", "seed", "n_population"):  # numpy's numbers are none of JSON's
+            value = getattr(self, name)
+            if isinstance(value, np.bool_ | np.integer):
+                object.__setattr__(self, name, value.item())
+        for name, fits, want in (
+            ("replacement", isinstance(self.replacement, bool), "True or False"),
+            ("seed", _whole_or_none(self.seed, 0, 2**64 - 1), "None, or from 0 to 2**64 - 1"),
+            ("ties", self.ties in (*TIE_RULES, "unknown"), _one_of(*TIE_RULES, "unknown")),
+            ("candidates", self.candidates in _CANDIDATES, _one_of(*_CANDIDATES)),
+            ("n_population", _whole_or_none(self.n_population, 1), "None, or at least 1 user"),
+            ("data", _text_or_none(self.data), "None, or a text"),
+            ("split", _text_or_none(self.split), "None, or a text"),
+            ("model", _text_or_none(self.model), "None, or a text"),
+            ("version", isinstance(self.version, str), "a text"),
+        ):
+            if not fits:
+                raise InvalidArgumentError(name, getattr(self, name), want)
+        _check_design(self.design)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Header:
-        """The header back from plain values."""
+        """The header back from plain values, each of its kind."""
         names = {f.name for f in fields(cls)}
         unknown = sorted(set(values) - names)
         if unknown:
@@ -56,9 +79,56 @@ class Header:
                 f"the header has unknown fields {', '.join(unknown)}; it was written by a newer "
                 "truerank: upgrade this one"
             )
-        return cls(**values)
+        try:
+            return cls(**values)
+        except InvalidArgumentError as error:
+            raise FileFormatError(
+                f"the header is damaged: {error}; write the table again"
+            ) from error
 
     def differences(self, other: Header) -> list[str]:
         """Names of the fields in which two headers differ."""
         mine, theirs = self.to_dict(), other.to_dict()
         return [name for name in mine if mine[name] != theirs[name]]
+
+
+_CANDIDATES = get_args(CandidateRule)
+
+
+def _one_of(*names: str) -> str:
+    return f"one of {', '.join(names)}"
+
+
+def _text_or_none(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _whole_or_none(value: object, least: int, most: float = float("inf")) -> bool:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value is None or (whole and least <= value <= most)  # type: ignore[operator]
+
+
+def _check_design(design: object) -> None:
+    """Plain values with a kind; what estimators read in it must be readable."""
+    if not isinstance(design, dict) or not isinstance(design.get("kind"), str):
+        raise InvalidArgumentError("design", design, "a dict with the text 'kind'")
+    if "inner" in design:
+        _check_design(design["inner"])
+    if "levels" in design and not _are_levels(design["levels"]):
+        raise InvalidArgumentError(
+            "design['levels']", design["levels"], "equally many sizes, go_on and keep"
+        )
+
+
+def _are_levels(levels: object) -> bool:
+    if not isinstance(levels, dict) or set(levels) != {"sizes", "go_on", "keep"}:
+        return False
+    sizes, go_on, keep = (levels[name] for name in ("sizes", "go_on", "keep"))
+    if not all(isinstance(column, list) for column in (sizes, go_on, keep)):
+        return False
+    whole = all(_whole_or_none(n, 0) and n is not None for n in [*sizes, *go_on])
+    shares = all(isinstance(p, int | float) and 0 <= p <= 1 for p in keep)
+    same = 0 < len(sizes) == len(go_on) == len(keep)
+    return (
+        whole and shares and same and all(a < b for a, b in zip([1, *sizes], sizes, strict=False))
+    )

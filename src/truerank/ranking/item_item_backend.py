@@ -103,8 +103,8 @@ class ItemItemBackend(CompiledBackend):
     def full(self, rows: Rows) -> Int:
         rank = np.empty(len(rows), np.int64)
         rank_item_item(
-            self.arrays(), rows.users, rows.targets, rows.tie_keys, rows.excluded_indptr,
-            rows.excluded_items, rows.tie_rule, rank,
+            self.arrays(), rows.users, rows.targets, rows.excluded_indptr, rows.excluded_items,
+            rows.ties, rank,
         )  # fmt: skip
         return rank
 

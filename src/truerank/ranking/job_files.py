@@ -59,6 +59,7 @@ def save_job(job: RankJob, folder: Path) -> None:
         "design": job.design.describe(),
         "levels": job.levels and job.levels.describe(),
         "tie_rule": job.rows.tie_rule,
+        "tie_word": int(job.rows.tie_word),
     }
     with readable_errors(folder):
         for group, arrays in groups.items():
@@ -76,7 +77,9 @@ def load_job(folder: str) -> RankJob:
     rows: Any = _arrays(place / "rows")
     backend: Backend = BACKENDS[described["backend"]].from_parts(_arrays(place / "scores"))
     return RankJob(
-        rows=Rows(**rows, tie_rule=described["tie_rule"]),
+        rows=Rows(
+            **rows, tie_rule=described["tie_rule"], tie_word=np.uint64(described["tie_word"])
+        ),
         backend=backend,
         design=_design(described["design"], place / "design"),
         levels=described["levels"] and Levels.from_dict(described["levels"]),

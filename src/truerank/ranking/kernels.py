@@ -8,23 +8,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from truerank.ranking.draws import (
-    count_rivals,
-    draw_rivals,
-    keep_chance,
-    mark,
-    unmark,
-)
-from truerank.ranking.scores import (
-    RANDOM,
-    FactorArrays,
-    count_among,
-    exact_dot,
-    fill_row,
-    guard_of,
-    rank_from,
-    standing,
-)
+from truerank.ranking.draws import draw_rivals, keep_chance, mark, unmark
+from truerank.ranking.scores import FactorArrays, count_among, exact_dot, fill_row, guard_of
+from truerank.ranking.ties import ABOVE, RANDOM, Ties, rank_from, standing, tied_standing
 
 STEP = 64
 """Scores looked at together where some of a tile are too near to say."""
@@ -38,44 +24,45 @@ def rank_sampled(
     scorer: Any,
     users: NDArray[np.int64],
     targets: NDArray[np.int64],
-    keys: tuple[NDArray[np.uint64], NDArray[np.uint64]],
+    keys: NDArray[np.uint64],
     excluded_indptr: NDArray[np.int64],
     excluded_items: NDArray[np.int32],
     n_candidates: NDArray[np.int64],
     n_items: int,
     levels: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
     replacement: bool,
-    tie_rule: int,
+    ties: Ties,
     scratch: tuple[NDArray[np.uint8], NDArray[np.int64]],
     out: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> None:
     """Rank and sample size of each row, the sample grown level by level.
 
-    ``keys`` are the starting words of the draws and of the tie order; ``levels`` are sample
-    sizes, the largest rank that goes on from each, and that rank's probability to; ``scratch`` is
-    marks, and room for the rivals.
+    ``keys`` are the starting words of the draws; ``levels`` are sample sizes, the largest rank
+    that goes on from each, and that rank's probability to; ``scratch`` is marks, and room for the
+    rivals.
     """
-    draw_keys, tie_keys = keys
     sizes, go_on, keep = levels
     marks, rivals = scratch
     out_rank, out_size = out
     for row in range(len(users)):
-        user, target, key = users[row], targets[row], draw_keys[row]
+        user, target, key = users[row], targets[row], keys[row]
         excluded = excluded_items[excluded_indptr[user] : excluded_indptr[user + 1]]
         # As many as there are would mean an exact rank, which repeated draws are not.
         most = n_candidates[row] - (2 if replacement else 1)
         mark(marks, target, excluded)
-        better, tied, used, drawn, rank = 0, 0, 0, 0, 1
+        better, tied, heads, used, drawn, rank = 0, 0, 0, 0, 0, 1
         for level in range(len(sizes)):
             wanted = min(sizes[level] - 1, most)
             used = draw_rivals(
                 rivals, drawn, wanted, key, used, n_items, n_candidates[row] - 1, replacement, marks
             )
-            more = count_among(scorer, user, target, rivals, drawn, wanted, tie_rule, tie_keys[row])
+            more = count_among(scorer, user, target, rivals, drawn, wanted, ties)
             better += more[0]
             tied += more[1]
+            heads += more[2]
             drawn = wanted
-            rank = rank_from(better, tied, tie_rule)
+            whole = drawn == most and not replacement
+            rank = rank_from(better, tied, heads, ties.rule, whole)
             if drawn == most or rank > go_on[level]:
                 break
             if rank == go_on[level] and keep_chance(key, level) >= keep[level]:
@@ -90,19 +77,18 @@ def rank_given(
     scorer: Any,
     users: NDArray[np.int64],
     targets: NDArray[np.int64],
-    tie_keys: NDArray[np.uint64],
     indptr: NDArray[np.int64],
     negatives: NDArray[np.int64],
-    tie_rule: int,
+    ties: Ties,
     out_rank: NDArray[np.int64],
 ) -> None:
     """Rank of each row's target among its given negatives."""
     for row in range(len(users)):
         rivals = negatives[indptr[row] : indptr[row + 1]]
-        better, tied = count_among(
-            scorer, users[row], targets[row], rivals, 0, len(rivals), tie_rule, tie_keys[row]
+        better, tied, heads = count_among(
+            scorer, users[row], targets[row], rivals, 0, len(rivals), ties
         )
-        out_rank[row] = rank_from(better, tied, tie_rule)
+        out_rank[row] = rank_from(better, tied, heads, ties.rule, True)
 
 
 @njit(nogil=True, cache=True)
@@ -110,10 +96,9 @@ def rank_item_item(
     scorer: Any,
     users: NDArray[np.int64],
     targets: NDArray[np.int64],
-    tie_keys: NDArray[np.uint64],
     excluded_indptr: NDArray[np.int64],
     excluded_items: NDArray[np.int32],
-    tie_rule: int,
+    ties: Ties,
     out_rank: NDArray[np.int64],
 ) -> None:
     """Rank of each row's target among all candidates, from whole rows of scores."""
@@ -122,16 +107,12 @@ def rank_item_item(
         if scorer.owner[0] != user:
             fill_row(scorer, user)
         excluded = excluded_items[excluded_indptr[user] : excluded_indptr[user + 1]]
-        out_rank[row] = rank_in_row(scorer.row, targets[row], excluded, tie_rule, tie_keys[row])
+        out_rank[row] = rank_in_row(scorer.row, user, targets[row], excluded, ties)
 
 
 @njit(nogil=True, cache=True)
 def rank_in_row(
-    scores: NDArray[Any],
-    target: int,
-    excluded: NDArray[np.int32],
-    tie_rule: int,
-    tie_key: np.uint64,
+    scores: NDArray[Any], user: int, target: int, excluded: NDArray[np.int32], ties: Ties
 ) -> int:
     """Rank of the target in one full row of scores, the excluded items left out."""
     own = scores[target]
@@ -141,34 +122,22 @@ def rank_in_row(
         same = np.int32(same + np.int32(scores[j] == own))
     better, tied = int(above), int(same) - 1
     for k in range(len(excluded)):
-        if excluded[k] != target:
-            better -= scores[excluded[k]] > own
-            tied -= scores[excluded[k]] == own
-    if tie_rule == RANDOM and tied > 0:
+        better -= scores[excluded[k]] > own
+        tied -= scores[excluded[k]] == own
+    if tied > 0 and ties.rule == RANDOM:
         for j in range(len(scores)):
-            if scores[j] == own and j != target:
-                better += standing(j, own, target, own, tie_rule, tie_key) == 2
+            if scores[j] == own:
+                better += tied_standing(j, target, ties, user) == ABOVE
         for k in range(len(excluded)):
-            item = int(excluded[k])
-            if scores[item] == own and item != target:
-                better -= standing(item, own, target, own, tie_rule, tie_key) == 2
-    return rank_from(better, tied, tie_rule)
-
-
-@njit(nogil=True, cache=True)
-def count_candidates(
-    users: NDArray[np.int64],
-    targets: NDArray[np.int64],
-    excluded_indptr: NDArray[np.int64],
-    excluded_items: NDArray[np.int32],
-    n_items: int,
-) -> NDArray[np.int64]:
-    """Candidates of each row, the target included."""
-    count = np.empty(len(users), np.int64)
-    for row in range(len(users)):
-        start, stop = excluded_indptr[users[row]], excluded_indptr[users[row] + 1]
-        count[row] = 1 + count_rivals(n_items, targets[row], excluded_items[start:stop])
-    return count
+            if scores[excluded[k]] == own:
+                better -= tied_standing(int(excluded[k]), target, ties, user) == ABOVE
+    elif tied > 0:
+        for k in range(ties.indptr[user], ties.indptr[user + 1]):
+            other = ties.targets[k]
+            if other != target and scores[other] == own:
+                better += other < target
+                tied -= 1
+    return rank_from(better, tied, 0, ties.rule, True)
 
 
 @njit(nogil=True, cache=True)
@@ -183,17 +152,6 @@ def score_targets(
 
 
 @njit(nogil=True, cache=True)
-def ranks_from(
-    better: NDArray[np.int64], tied: NDArray[np.int64], tie_rule: int
-) -> NDArray[np.int64]:
-    """:func:`rank_from` for whole arrays."""
-    rank = np.empty(len(better), np.int64)
-    for row in range(len(better)):
-        rank[row] = rank_from(better[row], tied[row], tie_rule)
-    return rank
-
-
-@njit(nogil=True, cache=True)
 def count_in_tile(
     tile: NDArray[np.float32],
     first_item: int,
@@ -203,11 +161,10 @@ def count_in_tile(
     row_indptr: NDArray[np.int64],
     targets: NDArray[np.int64],
     own: NDArray[np.float64],
-    tie_keys: NDArray[np.uint64],
     excluded_indptr: NDArray[np.int64],
     excluded_items: NDArray[np.int32],
     cursor: NDArray[np.int64],
-    tie_rule: int,
+    ties: Ties,
     better: NDArray[np.int64],
     tied: NDArray[np.int64],
 ) -> None:
@@ -234,9 +191,8 @@ def count_in_tile(
             place = targets[row] - first_item
             above, around = count_around(tile, k, 0, width, low, high)
             better[row] += above
-            # The target itself is always among those too near to say, unless it is excluded.
-            alone = 0 <= place < width and tile[k, place] > -np.inf
-            if around == np.int64(alone):
+            # The target itself is always among those too near to say.
+            if around == np.int64(0 <= place < width):
                 continue
             for first in range(0, width, STEP):
                 last = min(first + STEP, width)
@@ -246,11 +202,9 @@ def count_in_tile(
                     if j != place and low <= tile[k, j] <= high:
                         rival = first_item + j
                         exact = exact_dot(scorer.user, user, scorer.item, rival)
-                        outcome = standing(
-                            rival, exact, targets[row], own[row], tie_rule, tie_keys[row]
-                        )
-                        better[row] += outcome == 2
-                        tied[row] += outcome == 1
+                        where = standing(rival, exact, targets[row], own[row], ties, user)
+                        better[row] += where == ABOVE
+                        tied[row] += where & 1
 
 
 @njit(nogil=True, cache=True)

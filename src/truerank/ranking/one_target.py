@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from truerank.ranking.kernels import ROUND_UP
 from truerank.ranking.lanes import ABOVE, HIGH, LOW, PANEL, REACHED, STEP, count_scores, panels_of
 from truerank.ranking.scores import FactorArrays, decide_near, exact_dot, fast_dot, guard_of
+from truerank.ranking.ties import Ties
 
 TILE_FLOATS = 96 * 1024
 """Numbers in a tile of item factors; 48 and 144 thousand were no faster."""
@@ -39,26 +40,24 @@ class Block(NamedTuple):
     Attributes:
         users: Each of them once.
         targets: Of each user.
-        tie_keys: Of each user.
         excluded_indptr: See :class:`.Rows`.
         excluded_items: Ascending within a user.
         passed: The first excluded item of each user that no tile has reached yet.
         own: Score of the target.
         better: How many beat it.
         tied: How many tie with it.
-        tie_rule: Its code.
+        ties: The order of tied items.
     """
 
     users: Ints
     targets: Ints
-    tie_keys: NDArray[np.uint64]
     excluded_indptr: Ints
     excluded_items: NDArray[np.int32]
     passed: Ints
     own: NDArray[np.float64]
     better: Ints
     tied: Ints
-    tie_rule: int
+    ties: Ties
 
 
 class Tile(NamedTuple):
@@ -195,10 +194,9 @@ def _settled(
     near = SURE * (np.float64(high) - own)
     for e in range(excluded[0], excluded[1]):
         away = np.float64(room.scores[e - scored]) - own
-        if block.excluded_items[e] != target:
-            if abs(away) <= near:
-                return False
-            above -= away > 0
+        if abs(away) <= near:
+            return False
+        above -= away > 0
     block.better[k] += above
     return True
 
@@ -225,8 +223,6 @@ def _look_closer(
             elif item != target:
                 room.rivals[n] = item
                 n += 1
-        more = decide_near(
-            scorer, user, target, room.rivals[:n], low, high, block.tie_rule, block.tie_keys[k]
-        )
+        more = decide_near(scorer, user, target, room.rivals[:n], low, high, block.ties)
         block.better[k] += more[0]
         block.tied[k] += more[1]

@@ -80,4 +80,7 @@ def _header(file: Path, content: pa.Table) -> Header:
         raise FileFormatError(
             f"{file} has format {version}, newer than the {FORMAT} known here; upgrade truerank"
         )
-    return Header.from_dict(values)
+    try:
+        return Header.from_dict(values)
+    except FileFormatError as error:
+        raise FileFormatError(f"{file}: {error}") from error

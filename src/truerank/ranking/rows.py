@@ -6,11 +6,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from truerank.data.interactions import Interactions
-from truerank.ranking.kernels import count_candidates
-from truerank.ranking.ties import tie_code
+from truerank.ranking.ties import Ties, tie_code
 from truerank.rng import Stream, addresses
 
 Int = NDArray[np.int64]
@@ -25,22 +25,27 @@ class Rows:
         users: User index of each row.
         targets: Item index of each row's held-out item.
         keys: Starting word of each row's draws.
-        tie_keys: Word of each row's user, from which the random tie rule goes on.
         excluded_indptr: ``excluded_items[excluded_indptr[u]:excluded_indptr[u + 1]]`` are no
-            candidates for user ``u``, unless one is the target itself.
+            candidates for user ``u``; never one of the user's targets.
         excluded_items: Item indices, ascending within a user.
+        target_indptr: ``target_items[target_indptr[u]:target_indptr[u + 1]]`` are all targets of
+            user ``u``, those of rows that are not here included.
+        target_items: Item indices, ascending within a user, each once.
         n_candidates: Candidates of each row, the target included.
         tie_rule: Code of the tie rule.
+        tie_word: Word from which the order of tied items goes on.
     """
 
     users: Int
     targets: Int
     keys: Words
-    tie_keys: Words
     excluded_indptr: Int
     excluded_items: NDArray[np.int32]
+    target_indptr: Int
+    target_items: Int
     n_candidates: Int
     tie_rule: int
+    tie_word: np.uint64
 
     def __post_init__(self) -> None:
         for name, array in self.arrays().items():
@@ -57,30 +62,41 @@ class Rows:
         exclude: Interactions | None,
         ties: str,
     ) -> Self:
-        """Rows with their addresses and candidates; ``users`` must ascend."""
-        if exclude is None:
-            indptr, excluded = np.zeros(int(users.max()) + 2, np.int64), np.empty(0, np.int32)
-        else:
-            indptr, excluded = exclude.indptr, exclude.indices
-        no_keys = np.zeros(len(users), np.uint64)
-        seen = (read_only(indptr), read_only(excluded))
+        """Rows with their addresses and candidates; ``users`` must ascend.
+
+        A target is a candidate in all rows of its user, even if it is among the excluded items:
+        all targets of a user then stand in one list.
+        """
+        target_indptr, target_items = _targets_by_user(users, targets)
+        indptr, excluded = np.zeros(len(target_indptr), np.int64), np.empty(0, np.int32)
+        if exclude is not None:
+            indptr, excluded = _without(exclude, users, targets)
         return cls(
             users=users,
             targets=targets,
             keys=addresses(seed, Stream.NEGATIVES, users, targets),
-            tie_keys=addresses(seed, Stream.TIES, users) if ties == "random" else no_keys,
             excluded_indptr=indptr,
             excluded_items=excluded,
-            n_candidates=count_candidates(read_only(users), read_only(targets), *seen, n_items),
+            target_indptr=target_indptr,
+            target_items=target_items,
+            n_candidates=n_items - (indptr[users + 1] - indptr[users]),
             tie_rule=tie_code(ties),
+            tie_word=addresses(seed, Stream.TIES)[0],
         )
+
+    @property
+    def ties(self) -> Ties:
+        """The order of tied items, for compiled code."""
+        return Ties(self.tie_rule, self.tie_word, self.target_indptr, self.target_items)
 
     def __len__(self) -> int:
         return len(self.users)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything but the tie rule, by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "tie_rule"}
+        """Everything but the tie rule and its word, by name."""
+        return {
+            f.name: getattr(self, f.name) for f in fields(self) if not f.name.startswith("tie_")
+        }
 
     def part(self, start: int, stop: int) -> Rows:
         """Rows ``start`` to ``stop - 1``, over the same excluded items."""
@@ -89,13 +105,12 @@ class Rows:
             users=self.users[start:stop],
             targets=self.targets[start:stop],
             keys=self.keys[start:stop],
-            tie_keys=self.tie_keys[start:stop],
             n_candidates=self.n_candidates[start:stop],
         )
 
     def take(self, chosen: NDArray[np.int64]) -> Rows:
         """Some rows, over the same excluded items."""
-        names = ("users", "targets", "keys", "tie_keys", "n_candidates")
+        names = ("users", "targets", "keys", "n_candidates")
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def excluded(self, row: int) -> NDArray[np.int32]:
@@ -108,6 +123,46 @@ class Rows:
         new = np.concatenate([[True], self.users[1:] != self.users[:-1]])
         starts = np.flatnonzero(new)
         return self.users[starts], np.append(starts, len(self.users))
+
+
+def _targets_by_user(users: Int, targets: Int) -> tuple[Int, Int]:
+    """The distinct targets of each user, ascending, and where those of each begin."""
+    order = np.lexsort((targets, users))
+    users, targets = users[order], targets[order]
+    new = np.ones(len(users), np.bool_)
+    new[1:] = (users[1:] != users[:-1]) | (targets[1:] != targets[:-1])
+    counts = np.bincount(users[new], minlength=int(users.max()) + 1)
+    return np.concatenate([[0], np.cumsum(counts)]), targets[new]
+
+
+def _without(seen: Interactions, users: Int, targets: Int) -> tuple[Int, NDArray[np.int32]]:
+    """What the users have seen, without their targets; the same arrays where none is among it."""
+    indptr, items = seen.indptr, seen.indices
+    among = find_in_rows(read_only(indptr), read_only(items), read_only(users), read_only(targets))
+    gone = np.unique(among[among >= 0])
+    if len(gone) == 0:
+        return indptr, items
+    return indptr - np.searchsorted(gone, indptr), np.delete(items, gone)
+
+
+@njit(nogil=True, cache=True)
+def find_in_rows(
+    indptr: Int, items: NDArray[np.int32], rows: Int, wanted: Int
+) -> NDArray[np.int64]:
+    """Where each wanted item lies in its compressed sparse row, whose items ascend; -1 if not."""
+    found = np.full(len(wanted), -1)
+    for k in range(len(wanted)):
+        low, high = indptr[rows[k]], indptr[rows[k] + 1]
+        end = high
+        while low < high:
+            middle = (low + high) // 2
+            if items[middle] < wanted[k]:
+                low = middle + 1
+            else:
+                high = middle
+        if low < end and items[low] == wanted[k]:
+            found[k] = low
+    return found
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

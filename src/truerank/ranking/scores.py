@@ -23,7 +23,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from truerank.execution.prefetch import prefetch_row
-from truerank.ranking.draws import extend_address
+from truerank.ranking.ties import ABOVE, TIED_ABOVE, Ties, standing
 
 UNDERFLOW = 1e-35
 """More than what float32 products can lose below their smallest number."""
@@ -33,9 +33,6 @@ STRETCH = 256
 
 AHEAD = 8
 """Rivals whose rows are asked for before their turn; 8 and 16 were equally fast, 24 slower."""
-
-HALF, OPTIMISTIC, PESSIMISTIC, RANDOM = range(4)
-"""Codes of the tie rules; :mod:`truerank.ranking.ties` explains them."""
 
 
 class FactorArrays(NamedTuple):
@@ -146,31 +143,6 @@ def guard_of(own: float) -> float:
     return 2.0**-22 * abs(own) + UNDERFLOW
 
 
-@njit(nogil=True, cache=True)
-def standing(
-    rival: int, score: float, target: int, own: float, tie_rule: int, tie_key: np.uint64
-) -> int:
-    """2 if the rival beats the target, 1 if it ties with it, 0 if it loses."""
-    if score > own:
-        return 2
-    if score < own:
-        return 0
-    if tie_rule != RANDOM or rival == target:
-        return 1
-    # One random order of all items per user: samples and full rankings agree on it.
-    return 2 if extend_address(tie_key, rival) < extend_address(tie_key, target) else 0
-
-
-@njit(nogil=True, cache=True)
-def rank_from(better: int, tied: int, tie_rule: int) -> int:
-    """The 1-based rank, with the tied ones placed by the rule."""
-    if tie_rule == HALF:
-        return 1 + better + (tied + 1) // 2
-    if tie_rule == PESSIMISTIC:
-        return 1 + better + tied
-    return 1 + better
-
-
 @njit(nogil=True, cache=True, fastmath=False)
 def decide_near(
     scorer: FactorArrays,
@@ -179,26 +151,26 @@ def decide_near(
     rivals: NDArray[np.int64],
     low: np.float32,
     high: np.float32,
-    tie_rule: int,
-    tie_key: np.uint64,
-) -> tuple[int, int]:
-    """How many rivals beat the target and how many tie, those from ``low`` to ``high`` exactly.
+    ties: Ties,
+) -> tuple[int, int, int]:
+    """How many rivals beat the target, tie, and tie above; from ``low`` to ``high`` exactly.
 
     All are counted anew: compiled here, ``fast_dot`` may round otherwise than where a near-tie
     was seen, and a rival at the edge would count twice or not at all.
     """
     own = exact_dot(scorer.user, user, scorer.item, target)
-    better, tied = 0, 0
+    better, tied, heads = 0, 0, 0
     for rival in rivals:
         score = fast_dot(scorer.user32, user, scorer.item32, rival)
         if score > high:
             better += 1
         elif score >= low:
             exact = exact_dot(scorer.user, user, scorer.item, rival)
-            outcome = standing(rival, exact, target, own, tie_rule, tie_key)
-            better += outcome == 2
-            tied += outcome == 1
-    return better, tied
+            where = standing(rival, exact, target, own, ties, user)
+            better += where == ABOVE
+            tied += where & 1
+            heads += where == TIED_ABOVE
+    return better, tied, heads
 
 
 # ---------------------------------------------------------------- scores of a few items
@@ -211,10 +183,9 @@ def count_among(
     rivals: NDArray[np.int64],
     first: int,
     last: int,
-    tie_rule: int,
-    tie_key: np.uint64,
-) -> tuple[int, int]:
-    """How many of the rivals ``first..last-1`` beat the target, and how many tie with it."""
+    ties: Ties,
+) -> tuple[int, int, int]:
+    """How many of the rivals ``first..last-1`` beat the target, tie with it, and tie above it."""
     raise TypeError("compiled code only")  # pragma: no cover
 
 
@@ -226,8 +197,7 @@ def _count_among(
     rivals: Any,
     first: Any,
     last: Any,
-    tie_rule: Any,
-    tie_key: Any,
+    ties: Any,
 ) -> Any:
     kind = scorer.instance_class
 
@@ -238,14 +208,13 @@ def _count_among(
         rivals: Any,
         first: Any,
         last: Any,
-        tie_rule: Any,
-        tie_key: Any,
-    ) -> tuple[int, int]:
+        ties: Any,
+    ) -> tuple[int, int, int]:
         user32, item32 = scorer.user32, scorer.item32
         # Both scores are rounded here, so they may differ by two margins and yet be equal.
         own, doubt = fast_dot(user32, user, item32, target), 2.0 * scorer.margin[user]
         high, low = np.float32(own + doubt), np.float32(own - doubt)
-        better, tied = 0, 0
+        better, tied, heads = 0, 0, 0
         for start in range(first, last, STRETCH):
             stop = min(start + STRETCH, last)
             above, reached = count_around(
@@ -254,12 +223,11 @@ def _count_among(
             if reached == above:
                 better += above
             else:
-                more = decide_near(
-                    scorer, user, target, rivals[start:stop], low, high, tie_rule, tie_key
-                )
+                more = decide_near(scorer, user, target, rivals[start:stop], low, high, ties)
                 better += more[0]
                 tied += more[1]
-        return better, tied
+                heads += more[2]
+        return better, tied, heads
 
     def by_item_item(
         scorer: Any,
@@ -268,20 +236,20 @@ def _count_among(
         rivals: Any,
         first: Any,
         last: Any,
-        tie_rule: Any,
-        tie_key: Any,
-    ) -> tuple[int, int]:
+        ties: Any,
+    ) -> tuple[int, int, int]:
         # A whole row costs about as much as 1/16 of its entries picked at random.
         if 16 * (last - first) >= len(scorer.row) and scorer.owner[0] != user:
             fill_row(scorer, user)
         own = score_one(scorer, user, target)
-        better, tied = 0, 0
+        better, tied, heads = 0, 0, 0
         for i in range(first, last):
             score = score_one(scorer, user, rivals[i])
-            outcome = standing(rivals[i], score, target, own, tie_rule, tie_key)
-            better += outcome == 2
-            tied += outcome == 1
-        return better, tied
+            where = standing(rivals[i], score, target, own, ties, user)
+            better += where == ABOVE
+            tied += where & 1
+            heads += where == TIED_ABOVE
+        return better, tied, heads
 
     return by_factors if kind is FactorArrays else by_item_item
 

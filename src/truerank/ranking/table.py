@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.metrics import Metric, MetricLike, as_metric
 from truerank.ranking.columns import COLUMNS, as_ids, as_whole, check_columns, has_repeats, spread
@@ -157,6 +158,17 @@ class RankTable:
         return np.asarray(self.n_sampled == self.n_items)
 
     @property
+    def adapted(self) -> str:
+        """What a default of the design did for users with few candidates, in words; or nothing."""
+        design = self.header.design.get("inner", self.header.design)
+        first = design.get({"sampled": "n", "adaptive": "n0"}.get(design["kind"], ""))
+        few = int((self.n_sampled < first).sum()) if isinstance(first, int) else 0
+        if few == 0:
+            return ""
+        then = "their samples are smaller" if self.header.replacement else "their ranks are exact"
+        return f"{few:,} of {len(self):,} rows have less than {first:,} candidates, so {then}"
+
+    @property
     def n_users(self) -> int:
         """Distinct users."""
         before, after = self.user[:-1], self.user[1:]
@@ -164,18 +176,38 @@ class RankTable:
             return min(len(self.user), 1 + int(np.count_nonzero(before != after)))
         return len(np.unique(self.user))
 
+    @property
+    def user_weight(self) -> Float:
+        """Weight of each user in ascending order of ids: the mean over its rows."""
+        users, row_user = distinct_ids(self.user)
+        if np.ptp(self.weight) == 0:
+            return np.full(len(users), self.weight[0] if len(self) else 1.0)
+        order = np.lexsort((self.weight, row_user))  # the same bits whatever the order of the rows
+        total = np.bincount(row_user[order], self.weight[order])
+        return np.asarray(total / np.bincount(row_user))
+
+    def without_weightless_users(self) -> RankTable:
+        """The rows of users who count: a resample of the others alone would tell nothing."""
+        if len(self) == 0 or self.weight.min() > 0:
+            return self
+        row_user = distinct_ids(self.user)[1]
+        counts = np.bincount(row_user, self.weight)[row_user] > 0
+        return self[counts] if counts.any() else self
+
     def per_row(self, metric: MetricLike, *, naive: bool = False) -> Float:
         """The metric's value of each row, a function of its rank alone."""
         return self._checked(metric, naive).row_values(self.rank, self._size(naive))
 
     def per_user(self, metric: MetricLike, *, naive: bool = False) -> tuple[NDArray[Any], Float]:
-        """User ids in ascending order and the metric's value of each.
+        """User ids in their order (:mod:`truerank.data.id_order`) and the metric's value of each.
 
         Several held-out items of a user are combined as the metric defines. Sampled ranks
         are refused: the value of a metric on them is not its value on the catalogue, and
         :func:`truerank.estimate` corrects for that. ``naive=True`` takes them as they are.
         """
-        return self._checked(metric, naive).per_user(self.user, self.rank, self._size(naive))
+        users, number = distinct_ids(self.user)
+        chosen = self._checked(metric, naive)
+        return users, chosen.per_user(number, self.rank, self._size(naive))[1]
 
     def _size(self, naive: bool) -> Int:
         return self.n_sampled if naive else self.n_items

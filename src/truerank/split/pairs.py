@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.data.id_order import distinct_ids, find_ids
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
 
@@ -47,20 +48,23 @@ def _union(vocabularies: list[NDArray[Any]], name: str) -> NDArray[Any]:
     first = vocabularies[0]
     if all(np.array_equal(first, vocabulary) for vocabulary in vocabularies[1:]):
         return first
-    return np.unique(np.concatenate(vocabularies))
+    return distinct_ids(np.concatenate([v for v in vocabularies if len(v)]))[0]
 
 
 def _renumbered(part: Interactions, users: NDArray[Any], items: NDArray[Any]) -> Interactions:
-    # Vocabularies are sorted, so new numbers keep the order of users and of items within a user.
-    row = np.searchsorted(users, part.user_ids)
-    column = np.searchsorted(items, part.item_ids)
+    row, column = find_ids(users, part.user_ids), find_ids(items, part.item_ids)
     counts = np.zeros(len(users), dtype=np.int64)
     counts[row] = part.user_counts
+    indices = column[part.indices]
+    order: slice | NDArray[np.intp] = slice(None)
+    if np.any(row[1:] < row[:-1]) or np.any(column[1:] < column[:-1]):
+        # Ids that are all numbers in one part and not in another stand in another order.
+        order = np.lexsort((indices, row[part.users]))
     return Interactions(
         indptr=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        indices=column[part.indices].astype(np.int32),
+        indices=indices[order].astype(np.int32),
         user_ids=users,
         item_ids=items,
-        weights=part.weights,
-        timestamps=part.timestamps,
+        weights=None if part.weights is None else part.weights[order],
+        timestamps=None if part.timestamps is None else part.timestamps[order],
     )

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking.columns import as_whole
-from truerank.ranking.foreign.placing import Int, Lists, ListTieRule, Placed, place, ranks_of
+from truerank.ranking.foreign.placing import Int, Lists, place, ranks_of
 from truerank.ranking.foreign.repeats import refuse_repeats
 from truerank.ranking.foreign.sources import Source, as_numbers
 from truerank.ranking.header import Header
 from truerank.ranking.table import RankTable
+from truerank.ranking.ties import DEFAULT_TIES, TieRule, tie_code
+from truerank.rng import checked_seed
 from truerank.version import __version__
 
 ListKind = Literal["sampled", "top"]
@@ -30,12 +32,16 @@ def read_lists(
     user: str = "user_id",
     item: str = "item_id",
     score: str = "score",
-    ties: ListTieRule = "half",
+    ties: TieRule = DEFAULT_TIES,
+    seed: int = 0,
     replacement: bool = False,
     delimiter: str | None = None,
+    encoding: str | None = None,
     model: str | None = None,
 ) -> RankTable:
     """Rank targets in lists of (user, item, score), from frames, Parquet or CSV.
+
+    Ids of text files are text; where only one of the two tables has numbers, 7 is "7".
 
     What a list is must be said, because the rows cannot tell:
 
@@ -63,8 +69,10 @@ def read_lists(
         item: Column of items.
         score: Column of scores.
         ties: The rank among equal scores, see :mod:`truerank.ranking.ties`.
+        seed: Of the order that the rule ``"random"`` gives to equal scores.
         replacement: The negatives were drawn with replacement.
         delimiter: What divides the columns of text files; found if not given.
+        encoding: What text files are written in; found if not given.
         model: What to call the model in tables.
 
     >>> import pyarrow as pa
@@ -74,7 +82,9 @@ def read_lists(
     >>> table.rank.tolist(), table.n_sampled.tolist()
     ([2], [3])
     """
-    held, offered = (Source.of(t, delimiter=delimiter) for t in (targets, scores))
+    held, offered = (
+        Source.of(t, delimiter=delimiter, encoding=encoding) for t in (targets, scores)
+    )
     if score in held.columns and score not in offered.columns:
         raise InvalidDataError(
             f"scores has no column {score!r} but targets has; swap the two arguments"
@@ -92,6 +102,7 @@ def read_lists(
         lists=lists,
         missing=missing,
         ties=ties,
+        seed=seed,
         replacement=replacement,
         model=model,
         source="lists",
@@ -106,13 +117,16 @@ def rank_in_lists(
     *,
     lists: ListKind,
     missing: MissingRule | None,
-    ties: ListTieRule,
+    ties: TieRule,
+    seed: int,
     replacement: bool = False,
     depth: int | None = None,
     model: str | None = None,
     source: str,
 ) -> RankTable:
     """The table of the targets in their lists; arguments as in :func:`read_lists`."""
+    tie_code(ties)
+    checked_seed(seed)
     if lists not in get_args(ListKind):
         raise InvalidArgumentError("lists", lists, "'sampled' or 'top'")
     rule = missing or ("last" if lists == "top" else "refuse")
@@ -120,14 +134,14 @@ def rank_in_lists(
     if rule not in rules:
         raise InvalidArgumentError("missing", rule, f"one of {', '.join(rules)} for {lists} lists")
     refuse_repeats(user, item, "targets")
-    placed = place(offered, user, item)
+    placed = place(offered, user, item, ties=ties, seed=seed)
     sizes = np.broadcast_to(n_items, placed.length.shape)
     _check_lengths(placed.length, sizes, user)
-    if lists == "top":
-        rank = ranks_of(placed.better, placed.tied, ties)
-        n_sampled = sizes
-    else:
-        rank, n_sampled, sizes = _among_negatives(placed, sizes, ties)
+    # The user's other targets are no random draws, so they do not count in sampled lists.
+    without = (placed.length < sizes) & (lists == "sampled")
+    rank = ranks_of(placed, ties, without=without)
+    sizes = sizes - np.where(without, placed.others, 0)
+    n_sampled = sizes if lists == "top" else placed.length - np.where(without, placed.others, 0)
     absent = ~placed.found if depth is None else ~placed.found | (rank > depth)
     design: dict[str, Any] = {"kind": "foreign", "source": source, "lists": lists}
     if absent.any():
@@ -152,21 +166,13 @@ def rank_in_lists(
         header=Header(
             design=design,
             replacement=replacement,
+            seed=seed if ties == "random" else None,
             ties=ties,
             candidates="given" if lists == "sampled" else "unknown",
             model=model,
             version=__version__,
         ),
     )
-
-
-def _among_negatives(placed: Placed, n_items: Int, ties: ListTieRule) -> tuple[Int, Int, Int]:
-    """Ranks, list lengths and candidates, the user's other targets left out of sampled lists."""
-    sampled = placed.length < n_items
-    without = np.where(sampled, placed.others, 0)
-    better = placed.better - np.where(sampled, placed.better_others, 0)
-    tied = placed.tied - np.where(sampled, placed.tied_others, 0)
-    return ranks_of(better, tied, ties), placed.length - without, n_items - without
 
 
 def _check_lengths(length: Int, n_items: Int, user: NDArray[Any]) -> None:

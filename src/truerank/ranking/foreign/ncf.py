@@ -13,10 +13,12 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking.api import rank_pairs
 from truerank.ranking.columns import as_whole
 from truerank.ranking.designs import Given
-from truerank.ranking.foreign.placing import Int, ListTieRule, ranks_of
+from truerank.ranking.foreign.placing import Int, share_of
 from truerank.ranking.foreign.spaced import NCF, field_count, read_spaced
 from truerank.ranking.header import Header
 from truerank.ranking.table import RankTable
+from truerank.ranking.ties import DEFAULT_TIES, TieRule, tie_code
+from truerank.rng import Stream, addresses, checked_seed
 from truerank.version import __version__
 
 Negatives = tuple[ArrayLike, ArrayLike, ArrayLike]
@@ -28,14 +30,16 @@ def read_ncf_negatives(
     scores: Any,
     *,
     n_items: ArrayLike | None = None,
-    ties: ListTieRule = "half",
+    ties: TieRule = DEFAULT_TIES,
+    seed: int = 0,
     replacement: bool = False,
     model: str | None = None,
 ) -> RankTable:
     """Ranks of held-out items among the negatives they were published with.
 
     A negative that is the target itself (NCF's files have some) ties with it, so the tie rule
-    decides; ``ties="pessimistic"`` counts it against the target, as NCF's evaluation does.
+    decides; ``ties="pessimistic"`` counts it against the target, as NCF's evaluation does, and
+    ``"random"`` does not: an item is not above itself.
 
     Memory: 8 bytes per negative, and as much for scores; a million lines of 99 take seconds.
 
@@ -47,6 +51,7 @@ def read_ncf_negatives(
         n_items: Size of the catalogue, or the candidates of each line, target included: where
             training items were never drawn, they do not count. The scorer's, if it is one.
         ties: The rank among equal scores, see :mod:`truerank.ranking.ties`.
+        seed: Of the order that the rule ``"random"`` gives to equal scores.
         replacement: The negatives were drawn with replacement.
         model: What to call the model in tables.
 
@@ -56,9 +61,11 @@ def read_ncf_negatives(
     >>> table.rank.tolist(), table.n_sampled.tolist()
     ([2, 1], [3, 3])
     """
+    tie_code(ties)
+    checked_seed(seed)
     users, items, drawn = _read(negatives)
     if callable(getattr(scores, "score_pairs", None)):
-        table = rank_pairs(scores, users, items, Given(drawn), ties=ties, progress=False)
+        table = rank_pairs(scores, users, items, Given(drawn), ties=ties, seed=seed, progress=False)
         counted = table.n_items if n_items is None else as_whole("n_items", n_items)
         header = replace(
             table.header, replacement=replacement, model=model or table.header.model
@@ -68,7 +75,7 @@ def read_ncf_negatives(
             raise InvalidArgumentError(
                 "n_items", None, "given: scores of a few items do not tell how many there are"
             )
-        table = _from_scores(users, items, np.asarray(scores), drawn.shape[1], n_items, ties)
+        table = _from_scores((users, items, drawn), np.asarray(scores), n_items, ties, seed)
         counted = table.n_items
         header = replace(table.header, replacement=replacement, model=model)
     return RankTable.from_arrays(
@@ -82,8 +89,9 @@ def read_ncf_negatives(
 
 
 def _from_scores(
-    users: Int, items: Int, scores: NDArray[Any], n: int, n_items: ArrayLike, ties: ListTieRule
+    lines: tuple[Int, Int, Int], scores: NDArray[Any], n_items: ArrayLike, ties: TieRule, seed: int
 ) -> RankTable:
+    users, items, n = lines[0], lines[1], lines[2].shape[1]
     if scores.shape != (len(users), 1 + n):
         raise InvalidArgumentError(
             "scores", f"shape {scores.shape}", f"of shape ({len(users)}, {1 + n})",
@@ -99,7 +107,7 @@ def _from_scores(
             "model, or replace NaN by -inf to rank such items last"
         )
     own, rivals = scores[:, :1], scores[:, 1:]
-    rank = ranks_of((rivals > own).sum(axis=1), (rivals == own).sum(axis=1), ties)
+    rank = 1 + (rivals > own).sum(axis=1) + _tied_above(lines, rivals == own, ties, seed)
     design = {"kind": "foreign", "source": "ncf-negatives"}
     return RankTable.from_arrays(
         rank=rank,
@@ -107,8 +115,33 @@ def _from_scores(
         n_items=n_items,
         user=users,
         item=items,
-        header=Header(design=design, ties=ties, candidates="given", version=__version__),
+        header=Header(
+            design=design,
+            seed=seed if ties == "random" else None,
+            ties=ties,
+            candidates="given",
+            version=__version__,
+        ),
     )
+
+
+def _tied_above(
+    lines: tuple[Int, Int, Int], tied: NDArray[np.bool_], ties: TieRule, seed: int
+) -> Int:
+    """How many of the tied negatives of each line stand above its target."""
+    users, items, drawn = lines
+    line, column = np.nonzero(tied)
+    user, target, rival = users[line], items[line], drawn[line, column]
+
+    def count(which: NDArray[np.bool_]) -> Int:
+        return np.bincount(line[which], minlength=len(users))
+
+    if ties == "random":
+        words = (addresses(seed, Stream.TIES, user, item) for item in (rival, target))
+        return count(next(words) < next(words))
+    span = 1 + max(int(items.max(initial=0)), int(drawn.max(initial=0)))
+    other = np.isin(user * span + rival, users * span + items) & (rival != target)
+    return count(other & (rival < target)) + share_of(count(~other), ties)
 
 
 def _read(negatives: str | Path | Negatives) -> tuple[Int, Int, Int]:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, get_args
+import hashlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truerank.data.columns import index_ids
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.data.id_order import find_ids
+from truerank.data.ids import in_one_type
+from truerank.errors import InvalidDataError
 from truerank.ranking.foreign.repeats import distinct_keys
+from truerank.ranking.ties import TieRule, tie_code
+from truerank.rng import Stream, addresses
 
 Int = NDArray[np.int64]
-ListTieRule = Literal["half", "optimistic", "pessimistic"]
+Order = Callable[[Int], NDArray[Any]]
+"""From rows to what orders tied ones, the smallest first."""
 
 
 class Lists(NamedTuple):
@@ -31,27 +38,40 @@ class Placed(NamedTuple):
         found: Whether the target is in that list.
         better: Items of the list with a higher score.
         tied: Other items of the list with the same score.
+        before: Those of them that come first: by chance if the rule is random, else targets of
+            the user with a smaller id.
         others: Other targets of the user in the list.
         better_others: Those with a higher score.
         tied_others: Those with the same score.
+        before_others: Those of them that come first.
     """
 
     length: Int
     found: NDArray[np.bool_]
     better: Int
     tied: Int
+    before: Int
     others: Int
     better_others: Int
     tied_others: Int
+    before_others: Int
 
 
-def place(lists: Lists, user: NDArray[Any], item: NDArray[Any]) -> Placed:
+def place(
+    lists: Lists, user: NDArray[Any], item: NDArray[Any], *, ties: TieRule, seed: int
+) -> Placed:
     """Find each target in its user's list and count who stands above and beside it.
+
+    A random order is addressed by (seed, user id, item id): neither the order of the rows nor what
+    else a file holds can change it.
 
     Memory: about 100 bytes per list row while it runs.
     """
-    users, user_names = index_ids(lists.user, None, "user")
-    items, item_names = index_ids(lists.item, None, "item")
+    # In one type before they are numbered: sorted as text, 10 stands before 9.
+    listed_users, user = in_one_type([lists.user, user])
+    listed_items, item = in_one_type([lists.item, item])
+    users, user_names = index_ids(listed_users, None, "user")
+    items, item_names = index_ids(listed_items, None, "item")
     _check_scores(lists, users, user_names)
     key = distinct_keys(users, user_names, items, item_names, "the lists")
     who, what = _look_up(user, user_names, "user"), _look_up(item, item_names, "item")
@@ -66,54 +86,99 @@ def place(lists: Lists, user: NDArray[Any], item: NDArray[Any]) -> Placed:
     row = _rows_of(key, np.where(known, who * len(item_names) + what, -1))
     found = row >= 0
     at = row[found]
-    counts = [np.zeros(len(who), np.int64) for _ in range(5)]
-    counts[0][found], counts[1][found] = standings(users, lists.score, at)
-    own, all_own = users[at], np.arange(len(at))
-    counts[2][found] = np.bincount(own, minlength=len(user_names))[own] - 1
-    counts[3][found], counts[4][found] = standings(own, lists.score[at], all_own)
+    by_chance = ties == "random"
+    order = _random_order(seed, users, user_names, items, item_names) if by_chance else _by(items)
+    counts = [np.zeros(len(who), np.int64) for _ in range(7)]
+    found_counts = list(standings(users, lists.score, at, order if by_chance else None))
+    own = users[at]
+    found_counts.append(np.bincount(own, minlength=len(user_names))[own] - 1)
+    targets = np.arange(len(at))
+    found_counts += standings(own, lists.score[at], targets, lambda rows: order(at[rows]))
+    if not by_chance:
+        found_counts[2] = found_counts[6]
+    for count, known_count in zip(counts, found_counts, strict=True):
+        count[found] = known_count
     return Placed(length, found, *counts)
 
 
-def standings(users: Int, scores: NDArray[np.float64], rows: Int) -> tuple[Int, Int]:
+def standings(
+    users: Int, scores: NDArray[np.float64], rows: Int, order: Order | None = None
+) -> tuple[Int, Int, Int]:
     """How many rows of the same user score higher than each of ``rows``, and how many the same.
 
-    Takes the first of each user's rows, then the second, and so on: no sort, and time in
-    proportion to the sum over users of (rows asked for) x (rows there are).
+    The third counts those of the same score that ``order`` puts first. Takes the first of each
+    user's rows, then the second, and so on: no sort, and time in proportion to the sum over users
+    of (rows asked for) x (rows there are).
     """
     who, own = users[rows], scores[rows]
-    order = np.argsort(who, kind="stable")
-    first = np.concatenate([[True], who[order][1:] != who[order][:-1]])[: len(who)]
+    by_user = np.argsort(who, kind="stable")
+    first = np.concatenate([[True], who[by_user][1:] != who[by_user][:-1]])[: len(who)]
     turn = np.empty(len(who), np.int64)
-    turn[order] = np.arange(len(who)) - np.maximum.accumulate(np.arange(len(who)) * first)
-    better, tied = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
+    turn[by_user] = np.arange(len(who)) - np.maximum.accumulate(np.arange(len(who)) * first)
+    better, tied, before = (np.zeros(len(who), np.int64) for _ in range(3))
     n_users = int(users.max(initial=0)) + 1
     target = np.full(n_users, np.nan)  # of users without a row in this turn: nothing exceeds NaN
+    at = np.full(n_users, -1)
+    left: Int | None = None  # all of them
     for now in range(int(turn.max(initial=-1)) + 1):
         some = np.flatnonzero(turn == now)
         target.fill(np.nan)
         target[who[some]] = own[some]
         against = target[users]
         if now:
-            still = ~np.isnan(against)
+            still = np.flatnonzero(~np.isnan(against))
             users, scores, against = users[still], scores[still], against[still]
+            left = still if left is None else left[still]
         better[some] = np.bincount(users[scores > against], minlength=n_users)[who[some]]
-        tied[some] = np.bincount(users[scores == against], minlength=n_users)[who[some]] - 1
-    return better, tied
+        same = np.flatnonzero(scores == against)
+        tied[some] = np.bincount(users[same], minlength=n_users)[who[some]] - 1
+        if order is not None and tied[some].any():
+            at[who[some]] = rows[some]
+            theirs = same if left is None else left[same]
+            ahead = same[order(theirs) < order(at[users[same]])]
+            before[some] = np.bincount(users[ahead], minlength=n_users)[who[some]]
+    return better, tied, before
 
 
-def ranks_of(better: Int, tied: Int, ties: ListTieRule) -> Int:
-    """1-based ranks by the tie rules of :mod:`truerank.ranking.ties`.
+def ranks_of(placed: Placed, ties: TieRule, *, without: NDArray[np.bool_]) -> Int:
+    """1-based ranks by the rules of :mod:`truerank.ranking.ties`.
 
-    >>> ranks_of(np.array([3]), np.array([3]), "half")
-    array([6])
+    ``without`` says in which rows the user's other targets do not count.
     """
-    if ties not in get_args(ListTieRule):
-        raise InvalidArgumentError(
-            "ties", ties, f"one of {', '.join(get_args(ListTieRule))}",
-            "to break ties at random, rank the model itself with tr.rank_pairs",
-        )  # fmt: skip
-    share = {"half": (tied + 1) // 2, "optimistic": 0 * tied, "pessimistic": tied}[ties]
-    return 1 + better + share
+    better = placed.better - np.where(without, placed.better_others, 0)
+    before = placed.before - np.where(without, placed.before_others, 0)
+    return 1 + better + before + share_of(placed.tied - placed.tied_others, ties)
+
+
+def share_of(tied: Int, ties: TieRule) -> Int:
+    """How many of the tied items that are no targets stand above; those by chance are counted.
+
+    >>> share_of(np.array([3]), "half")
+    array([2])
+    """
+    tie_code(ties)
+    if ties == "half":
+        return (tied + 1) // 2
+    return tied if ties == "pessimistic" else np.zeros_like(tied)
+
+
+def id_words(names: NDArray[Any]) -> NDArray[np.uint64]:
+    """A word for each external id: itself if it is a number, else a digest of its text."""
+    if names.dtype.kind in "iu":
+        return names.astype(np.uint64)
+    digests = (hashlib.blake2b(str(name).encode(), digest_size=8).digest() for name in names)
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+
+def _by(values: Int) -> Order:
+    return lambda rows: values[rows]
+
+
+def _random_order(
+    seed: int, users: Int, user_names: NDArray[Any], items: Int, item_names: NDArray[Any]
+) -> Order:
+    who, what = id_words(user_names), id_words(item_names)
+    return lambda rows: addresses(seed, Stream.TIES, who[users[rows]], what[items[rows]])
 
 
 def _check_scores(lists: Lists, users: Int, user_names: NDArray[Any]) -> None:
@@ -127,16 +192,9 @@ def _check_scores(lists: Lists, users: Int, user_names: NDArray[Any]) -> None:
 
 
 def _look_up(ids: NDArray[Any], names: NDArray[Any], side: str) -> Int:
-    """The index of each id among the sorted names, -1 where it is not there."""
+    """The index of each id among the names of its type, -1 where it is not there."""
     index, distinct = index_ids(ids, None, side)
-    if distinct.dtype.kind != names.dtype.kind:
-        kinds = {"i": "whole numbers", "U": "strings"}
-        raise InvalidDataError(
-            f"{side} ids are {kinds[names.dtype.kind]} in the lists but "
-            f"{kinds[distinct.dtype.kind]} among the targets; convert one to the type of the other"
-        )
-    place = np.minimum(np.searchsorted(names, distinct), len(names) - 1)
-    return np.asarray(np.where(names[place] == distinct, place, -1)[index], dtype=np.int64)
+    return find_ids(names, distinct)[index]
 
 
 def _rows_of(key: Int, wanted: Int) -> Int:

@@ -29,10 +29,13 @@ def read_ranks(
     zero_based: bool = False,
     replacement: bool = False,
     delimiter: str | None = None,
+    encoding: str | None = None,
     header: bool = True,
     model: str | None = None,
 ) -> RankTable:
     """Ranks as CSV, TSV, Parquet, or a pandas, polars or pyarrow frame.
+
+    Ids of text files are text as it is written, those of the others as they are typed.
 
     Only ranks are needed, with what they were taken among. Memory: about 100 bytes per row
     while it runs, and the strings of ids that are strings; ten million rows take seconds.
@@ -51,6 +54,7 @@ def read_ranks(
         zero_based: The ranks start at 0.
         replacement: The negatives were drawn with replacement.
         delimiter: What divides the columns of a text file; found if not given.
+        encoding: What a text file is written in; found if not given.
         header: Whether the first line of a text file names the columns; without it they are
             "0", "1", ..., and a single one holds the ranks.
         model: What to call the model in tables.
@@ -59,7 +63,7 @@ def read_ranks(
     >>> read_ranks(pa.table({"rank": [1, 40, 7]}), n_sampled=100, n_items=9_836)
     RankTable(3 rows, foreign design, 0 exact ranks, 100.0 scored per row)
     """
-    table = Source.of(source, delimiter=delimiter, header=header)
+    table = Source.of(source, delimiter=delimiter, header=header, encoding=encoding)
     names = table.columns
     wanted = {"rank": names[0] if not header and len(names) == 1 and rank == "rank" else rank}
     wanted |= {

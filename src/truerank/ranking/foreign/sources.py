@@ -10,15 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.data.delimited import DELIMITERS
-from truerank.data.frames import (
-    arrow_column,
-    check_names,
-    eager,
-    read_csv,
-    reading,
-    to_numpy,
-)
+from truerank.data.frames import arrow_column, check_names, eager, reading, to_numpy
+from truerank.data.text_streams import read_start
+from truerank.data.text_tables import Role, TextTable
 from truerank.errors import InvalidDataError
 
 PARQUET = b"PAR1"
@@ -37,32 +31,43 @@ class Source:
 
     name: str
     columns: tuple[str, ...]
-    load: Callable[[Sequence[str]], Any]
+    load: Callable[[Mapping[str, Role]], Any]
 
     @classmethod
-    def of(cls, source: Any, *, delimiter: str | None = None, header: bool = True) -> Self:
+    def of(
+        cls,
+        source: Any,
+        *,
+        delimiter: str | None = None,
+        header: bool = True,
+        encoding: str | None = None,
+    ) -> Self:
         """A pandas, polars or pyarrow frame, or the path of a Parquet or delimited text file.
 
-        Text may be compressed (.gz, .bz2, .zst); its delimiter is found unless it is named.
+        Text may be packed (:func:`truerank.data.frames.read_csv`); its ids stay text. Its
+        delimiter and encoding are found unless they are named.
         """
         if isinstance(source, str | Path):
-            return cls._of_file(Path(source), delimiter, header)
+            return cls._of_file(Path(source), delimiter, header, encoding)
         table = eager(source)
         names = getattr(table, "column_names", None) or list(table.columns)
         return cls("the table", tuple(str(name) for name in names), lambda _: table)
 
     @classmethod
-    def _of_file(cls, path: Path, delimiter: str | None, header: bool) -> Self:
+    def _of_file(
+        cls, path: Path, delimiter: str | None, header: bool, encoding: str | None
+    ) -> Self:
         import pyarrow.parquet as pq
 
         if is_parquet(path):
             with reading(path, "Parquet"):
                 columns = tuple(pq.read_schema(path).names)
-            return cls(str(path), columns, lambda names: _parquet(path, names))
-        if delimiter is None and _has_one_column(path):
-            delimiter = ","
-        table = read_csv(path, delimiter=delimiter, header=header)
-        return cls(str(path), tuple(table.column_names), lambda _: table)
+            return cls(str(path), columns, lambda roles: _parquet(path, list(roles)))
+        with reading(path, "delimited text"):
+            table = TextTable.of(
+                path, delimiter=delimiter, header=header, encoding=encoding, one_column=True
+            )
+        return cls(str(path), table.names, lambda roles: _text(table, roles))
 
     def arrays(self, wanted: Mapping[str, str]) -> dict[str, NDArray[Any]]:
         """Columns as numpy arrays under the argument names that asked for them.
@@ -70,7 +75,7 @@ class Source:
         Memory: 8 bytes per row and column; strings also once each.
         """
         check_names(list(self.columns), dict(wanted))
-        table = self.load(list(dict.fromkeys(wanted.values())))
+        table = self.load({name: _role(argument) for argument, name in wanted.items()})
         names = getattr(table, "column_names", None) or list(table.columns)
         own_name = {str(name): name for name in names}  # pandas also has numbers for names
         arrays = {}
@@ -94,14 +99,9 @@ def is_parquet(path: Path) -> bool:
 
 
 def first_line(path: Path) -> str:
-    """The first line of a text file, plain or compressed; empty where there is none."""
-    import pyarrow as pa
-
-    with (
-        reading(path, "delimited text"),
-        pa.input_stream(str(path), compression="detect") as stream,
-    ):
-        start = stream.read(1 << 16).decode("utf-8", errors="replace")
+    """The first line of a text file, plain or packed; empty where there is none."""
+    with reading(path, "delimited text"):
+        start = read_start(path).decode("utf-8", errors="replace")
     return next((line for line in start.splitlines() if line.strip()), "")
 
 
@@ -122,6 +122,10 @@ def _parquet(path: Path, names: Sequence[str]) -> Any:
         return file.read(columns=list(names))
 
 
-def _has_one_column(path: Path) -> bool:
-    line = first_line(path)
-    return bool(line) and not any(delimiter in line for delimiter in DELIMITERS)
+def _text(table: TextTable, roles: Mapping[str, Role]) -> Any:
+    with reading(table.path, "delimited text"):
+        return table.read(roles)
+
+
+def _role(argument: str) -> Role:
+    return "id" if argument in ("user", "item") else "any"

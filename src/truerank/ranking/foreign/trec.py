@@ -11,9 +11,10 @@ from truerank.data.frames import arrow_column, to_numpy
 from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
 from truerank.ranking.columns import as_whole
 from truerank.ranking.foreign.lists import MissingRule, rank_in_lists
-from truerank.ranking.foreign.placing import Lists, ListTieRule
+from truerank.ranking.foreign.placing import Lists
 from truerank.ranking.foreign.spaced import BLANKS, field_count, read_spaced
 from truerank.ranking.table import RankTable
+from truerank.ranking.ties import DEFAULT_TIES, TieRule
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,14 +31,16 @@ def read_trec(
     depth: int | None = None,
     missing: MissingRule = "last",
     min_relevance: int = 1,
-    ties: ListTieRule = "half",
+    ties: TieRule = DEFAULT_TIES,
+    seed: int = 0,
 ) -> RankTable:
     """The rank of each relevant document in its query's list: queries are users, documents items.
 
     A run is the top of a ranking of all documents, so its ranks are exact down to the length of
     the list. They are made from the *scores*: the run's own rank column is not read (trec_eval
     does not read it either, but breaks ties by document name; we break them by ``ties``).
-    Queries of the run without relevant documents are left out, as trec_eval does.
+    Queries of the run without relevant documents are left out, as trec_eval does. Names of
+    queries and documents are text, as they are written.
 
     Memory: about 200 bytes per row of the run while it runs; ten million rows take seconds.
 
@@ -55,15 +58,13 @@ def read_trec(
             of the retrieved ones. ``"refuse"`` is an error.
         min_relevance: What counts as relevant.
         ties: The rank among equal scores, see :mod:`truerank.ranking.ties`.
+        seed: Of the order that the rule ``"random"`` gives to equal scores.
     """
     if depth is not None and depth < 1:
         raise InvalidArgumentError("depth", depth, "at least 1, or None")
     lists, judged = Path(run), Path(qrels)
     _check_fields(lists, judged)
     offered, relevant = _read(lists, RUN), _read(judged, QRELS)
-    if any(offered[name].type != relevant[name].type for name in ("query", "document")):
-        # Whole numbers in one file and words in the other: as they are written, then.
-        offered, relevant = _read(lists, RUN, as_text=True), _read(judged, QRELS, as_text=True)
     keep = _column(relevant, "relevance") >= min_relevance
     if not keep.any():
         raise InvalidDataError(
@@ -81,6 +82,7 @@ def read_trec(
         lists="top",
         missing=missing,
         ties=ties,
+        seed=seed,
         depth=depth,
         model=tags[0] if len(tags) == 1 else None,
         source="trec",
@@ -104,13 +106,13 @@ def _check_fields(run: Path, qrels: Path) -> None:
             )
 
 
-def _read(path: Path, names: list[str], *, as_text: bool = False) -> pa.Table:
+def _read(path: Path, names: list[str]) -> pa.Table:
     import pyarrow as pa
 
-    ids = pa.string() if as_text else None
-    types: dict[str, Any] = {"query": ids, "document": ids}
+    text = pa.dictionary(pa.int32(), pa.string())
+    types: dict[str, Any] = {"query": text, "document": text}
     if names is RUN:
-        types |= {"score": pa.float64(), "tag": pa.dictionary(pa.int32(), pa.string())}
+        types |= {"score": pa.float64(), "tag": text}
     else:
         types |= {"relevance": pa.int64()}
     return read_spaced(path, names, types, blanks=BLANKS, what="TREC")

@@ -1,0 +1,84 @@
+"""What users and items are called: text or whole numbers, and how one becomes the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from numpy.typing import NDArray
+
+from truerank.errors import InvalidArgumentError, InvalidDataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+IdType = Literal["text", "int"]
+"""Ids as they are written, or as whole numbers, to which ``007`` and ``7`` are the same."""
+
+
+def check_id_type(id_type: str | None) -> None:
+    """Refuse what is no type of ids."""
+    if id_type is not None and id_type not in get_args(IdType):
+        raise InvalidArgumentError("id_type", id_type, "'text', 'int' or None")
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is one of those that hold text."""
+    import pyarrow as pa
+
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
+    )
+
+
+def with_id_type(column: pa.Array, id_type: IdType | None, name: str) -> Any:
+    """A column of ids as text in Arrow or as numbers in numpy; None leaves it as it is typed.
+
+    Only distinct ids are converted.
+
+    >>> import pyarrow as pa
+    >>> with_id_type(pa.array(["7", "007"]), "int", "user").tolist()
+    [7, 7]
+    """
+    import pyarrow as pa
+
+    check_id_type(id_type)
+    text = pa.types.is_dictionary(column.type) or is_text(column.type)
+    if id_type == "text" and pa.types.is_integer(column.type):
+        column, text = column.cast(pa.string()), True
+    if not text:
+        values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        return values
+    if not pa.types.is_dictionary(column.type):
+        column = column.cast(pa.large_string()).dictionary_encode()
+    if id_type != "int":
+        return column
+    try:
+        whole = column.dictionary.cast(pa.int64()).to_numpy()
+    except pa.ArrowInvalid:
+        bad = next(word for word in column.dictionary.to_pylist() if not _is_whole(word))
+        raise InvalidDataError(
+            f"{name} ids must be whole numbers where id_type is 'int', got {bad!r}; leave out "
+            "id_type to keep ids as they are written"
+        ) from None
+    return whole[column.indices.to_numpy()]
+
+
+def in_one_type(columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """The same ids in one type: as they are if all are, else numbers as they are written.
+
+    7 is then the same as ``"7"``, and another than ``"007"``.
+
+    >>> [ids.tolist() for ids in in_one_type([np.array([7, 10]), np.array(["7", "007"])])]
+    [['7', '10'], ['7', '007']]
+    """
+    kinds = {column.dtype.kind in "iu" for column in columns}
+    if len(kinds) < 2:
+        return columns
+    return [column.astype(str) if column.dtype.kind in "iu" else column for column in columns]
+
+
+def _is_whole(word: str) -> bool:
+    try:
+        return -(2**63) <= int(word) < 2**63 and "_" not in word
+    except ValueError:
+        return False

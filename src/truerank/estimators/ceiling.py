@@ -1,0 +1,113 @@
+r"""Ranks said to be exact that end far above the last place: were they ranks among a sample?
+
+Exact ranks of many users thin out: below the largest of them there are few. Ranks among 100
+sampled items, or in lists cut after 100, run up to 100 at full density and stop there.
+
+The rule. Let :math:`M` be the largest rank of :math:`N` candidates, :math:`M \le N / 2`. For a
+ratio :math:`q > 1`, :math:`a` rows have a rank above :math:`M / q^2` and :math:`b` of them one
+above :math:`M / q`. Assume that the hazard of the logarithm of ranks, :math:`r\,P(R = r \mid R
+\ge r)`, does not increase from :math:`M / q^2` to :math:`qM`: true of Zipf's laws and of every
+mixture of them. Then a rank above :math:`M / q` reaches :math:`q` times that with at least the
+chance :math:`p` that one above :math:`M / q^2` had, and the chance of :math:`b` or more that far
+and none beyond is at most
+
+.. math::
+    \sup_p \sum_{j \ge b} \binom{a}{j} p^j (1 - p)^{a - j} (1 - p)^j
+    \le (a - b + 1) \binom{a}{b}
+        \Big(\frac{b}{a + b}\Big)^b \Big(\frac{a}{a + b}\Big)^a.
+
+:math:`M` is found in the data and several ratios are tried, so this is multiplied by :math:`N /
+2` and by the number of ratios. An alarm is raised where the product is below one in a million: so
+often at most is it false, for independent rows under that law. A geometric law has a lighter
+tail; of :math:`n` such rows :math:`b^2 / a \approx n^{1/4}`, which alarms once in some forty
+tables of 6,000. Where the hazard of real exact ranks does increase it does so towards :math:`N`
+(uniform ranks, tied blocks at their mean rank), and then :math:`M > N / 2`: of 20 models on 8
+public data sets none alarms. Tied blocks counted in the target's favour can, and so can a
+catalogue whose larger half is never held out nor recommended: ranks that really end there.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from truerank.ranking.table import RankTable
+
+FALSE_ALARMS = 1e-6
+"""Largest chance of an alarm about exact ranks that thin out."""
+
+SHORTEST = 10
+"""Ranks that end above this one are those of an excellent model."""
+
+RATIOS = (1.1, 1.25, 1.5, 2.0)
+"""What is tried for q."""
+
+
+def suspicious_ceiling(rank: NDArray[np.int64], n_items: NDArray[np.int64]) -> int | None:
+    """The largest rank, if exact ranks would hardly end there; None where nothing is wrong.
+
+    Args:
+        rank: Ranks said to be exact.
+        n_items: Candidates of each row; their median counts.
+
+    >>> sampled = np.arange(1, 101).repeat(5)
+    >>> suspicious_ceiling(sampled, np.full(500, 12_929)), suspicious_ceiling(sampled, sampled * 2)
+    (100, None)
+    """
+    if len(rank) == 0:
+        return None
+    top, size = int(rank.max()), float(np.median(n_items))
+    if not SHORTEST <= top <= size / 2:
+        return None
+    chances = []
+    for q in RATIOS:
+        a, b = (int(np.count_nonzero(rank > top / q**k)) for k in (2, 1))
+        chances.append(_log_chance(a, b))
+    allowed = math.log(FALSE_ALARMS) - math.log(len(RATIOS) * size / 2)
+    return top if min(chances) < allowed else None
+
+
+def ceiling_notes(table: RankTable) -> tuple[str, ...]:
+    """A warning about a table of ranks said to be exact, or nothing.
+
+    What we ranked ourselves is known to be exact, and lists read as the top of a ranking are known
+    to be cut: only ranks of unknown making are suspected.
+    """
+    design = table.header.design
+    if design.get("kind") != "foreign" or design.get("lists") is not None:
+        return ()
+    top = suspicious_ceiling(table.rank, table.n_items)
+    if top is None:
+        return ()
+    said = usual_length(top)
+    note = (
+        f"suspicious: these ranks are said to be exact among {int(np.median(table.n_items)):,} "
+        f"items, but none is above {top:,} and they do not thin out towards it, so they look like "
+        f"ranks among a sample of about {said:,} candidates, or like lists cut at that length: "
+        f"if they are sampled say n_sampled={said}, or this value is wrong"
+    )
+    return (note,)
+
+
+def usual_length(top: int) -> int:
+    """The length of list that people would have used if the largest rank is this.
+
+    1, 2 or 5 times a power of ten, or one more where the target came on top of the negatives; the
+    largest rank itself if none of these is within 10 % above it.
+
+    >>> usual_length(97), usual_length(101), usual_length(999), usual_length(137)
+    (100, 101, 1000, 137)
+    """
+    power = 10 ** (len(str(top)) - 1)
+    usual = [k * power + extra for k in (1, 2, 5, 10) for extra in (0, 1)]
+    return min((n for n in usual if top <= n <= 1.1 * top), default=top)
+
+
+def _log_chance(a: int, b: int) -> float:
+    """Log of the bound above."""
+    choose = float(gammaln(a + 1) - gammaln(b + 1) - gammaln(a - b + 1))
+    p = b / (a + b)
+    return math.log(a - b + 1) + choose + b * math.log(p) + a * math.log1p(-p)

@@ -170,7 +170,7 @@ class World:
     def some_rows(self, most_scores: int) -> Int:
         """All rows of some users, so many that no more than this many items are scored."""
         users = self.rng(23).permutation(np.unique(self.users))
-        n = max(2, most_scores // self.split.train.n_items)
+        n = max(1, most_scores // self.split.train.n_items)
         return np.flatnonzero(np.isin(self.users, users[:n]))
 
     def rank_rows(self, rows: Int, design: Any, **options: Any) -> tr.RankTable:

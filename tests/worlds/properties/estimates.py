@@ -76,8 +76,10 @@ def check_estimate(e: Any, *, bounded: bool = True) -> None:
     hold(math.isfinite(e.value), f"{e.metric} is {e.value}")
     if bounded:
         hold(-SLACK <= e.value <= 1 + SLACK, f"{e.metric} is {e.value}")
-    if len(e.replicates) > 1:
-        low, high = e.interval()
+    low, high = e.interval()
+    if e.n_users == 1 and not e.known:
+        hold(math.isnan(low) and math.isnan(high), f"{e.metric}: an interval from one user")
+    elif len(e.replicates) > 1:
         said = f"{e.metric} = {e.value:.6g}: interval {low:.6g} to {high:.6g}"
         hold(-SLACK <= low <= high <= 1 + SLACK, said)
         hold(e.std_error >= 0, f"{e.metric}: standard error {e.std_error}")

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from truerank.errors import TruerankError
 
-from .properties import PROPERTIES, BrokenError, NothingToCheck
+from .properties.all import PROPERTIES
+from .properties.holding import BrokenError, NothingToCheck
 from .refusals import right_to_refuse
 from .world import World
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from .checking import BROKEN, HELD, REFUSED, check_world
 from .process import Ran, run_worlds, serve
-from .properties import PROPERTIES
+from .properties.all import PROPERTIES
 
 SAY_EVERY = 20.0
 """Seconds between lines that say how far it is."""

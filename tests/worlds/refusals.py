@@ -79,6 +79,11 @@ REFUSALS = (
     Refusal("^n_users must be", _is_split("strong"), "too few users to take some away"),
     Refusal("^n0? must be (at most|less than)", _asked_for_too_many, "asked for by number"),
     Refusal(
+        "for a scorer made of functions",
+        lambda world: world.plan.executor == "processes",
+        "functions cannot be sent to another process",
+    ),
+    Refusal(
         "each pair needs at least one negative",
         lambda world: int(world.n_candidates.min()) == 1,
         "the target is the only candidate",

@@ -6,9 +6,6 @@ from collections.abc import Callable
 
 from ..world import World
 from . import estimates, exact_ranks, invariance, samples, verdicts
-from .holding import BrokenError, NothingToCheck
-
-__all__ = ["PROPERTIES", "BrokenError", "NothingToCheck"]
 
 PROPERTIES: dict[str, Callable[[World], None]] = {
     check.__name__: check

@@ -138,6 +138,7 @@ FILES = {
     "utf-8-bom-quoted": File(encoding="utf-8-sig", quote=True),
     "utf-16": File(encoding="utf-16", between="\t", end="\r\n", name="loans.txt"),
     "utf-16-no-bom": File(encoding="utf-16-le", names=ASCII),
+    "utf-32": File(encoding="utf-32"),
     "utf-16-colons": File(encoding="utf-16", between="::"),
     "crlf": File(end="\r\n"),
     "old-mac": File(end="\r", names=ASCII),

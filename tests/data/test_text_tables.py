@@ -53,6 +53,14 @@ def test_a_late_letter_that_is_not_utf8(tmp_path: Path) -> None:
     assert "José" in data.user_ids.tolist()
 
 
+def test_a_byte_order_mark_is_part_of_no_name(tmp_path: Path) -> None:
+    for text in ("user_id,item_id\n7,é\n", '"user_id","item_id"\n"7","é"\n', "7,é\n"):
+        (tmp_path / "x.csv").write_text(text, encoding="utf-8-sig")
+        named = {"header": False, "user": "0", "item": "1"} if text[0] == "7" else {}
+        data = Interactions.from_csv(tmp_path / "x.csv", **named)
+        assert (data.user_ids.tolist(), data.item_ids.tolist()) == (["7"], ["é"])
+
+
 def test_quoted_lines_over_the_borders_of_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

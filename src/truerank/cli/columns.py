@@ -6,7 +6,6 @@ import difflib
 import re
 from pathlib import Path
 
-from truerank.data.rating_columns import RATING_NAMES, plain_name
 from truerank.errors import InvalidDataError
 
 _USUAL_NAMES = {
@@ -20,7 +19,6 @@ _USUAL_NAMES = {
     "time": ("timestamp", "time", "datetime", "date", "ts", "unixtime", "unixreviewtime", "when",
              "eventtime", "createdat"),
     "weight": (),
-    "rating": RATING_NAMES,
     "rank": ("rank", "ranks", "r", "position"),
 }  # fmt: skip
 """As :func:`plain_name` writes them; the first that is there is taken."""
@@ -61,8 +59,10 @@ class Columns:
                     + (f": did you mean --{what}-column {near[0]}?" if near else "")
                 )
             return given
+        from truerank.data.rating_columns import RATING_NAMES, plain_name
+
         plain_names = [plain_name(name) for name in self.names]
-        for usual in _USUAL_NAMES[what]:
+        for usual in RATING_NAMES if what == "rating" else _USUAL_NAMES[what]:
             if plain_names.count(usual) > 1:
                 same = [n for n, p in zip(self.names, plain_names, strict=True) if p == usual]
                 raise InvalidDataError(

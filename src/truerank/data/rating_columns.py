@@ -50,9 +50,9 @@ def warn_of_dislikes(ratings: pa.Array, name: str) -> None:
     import pyarrow as pa
 
     kind = ratings.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return
-    n = np.count_nonzero(ratings.to_numpy(zero_copy_only=False).astype(np.float64) <= 0)
+    n = np.count_nonzero(ratings.to_numpy(zero_copy_only=False) <= 0)
     if n:
         warnings.warn(
             f"{n:,} of {len(ratings):,} rows have 0 or less in column {name!r} and count as "

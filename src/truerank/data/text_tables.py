@@ -34,6 +34,8 @@ Role = Literal["id", "number", "any"]
 """Ids are text, numbers must be numbers, and the rest is what Arrow takes it for."""
 
 _COMMENT = ("#", "%")
+_BLOCK = 1 << 24
+"""Bytes that Arrow parses at a time: smaller blocks take longer to join."""
 _LOOKED_AT = 50
 """Rows that tell how wide a table is."""
 
@@ -153,7 +155,6 @@ class TextTable:
         from pyarrow import csv as arrow_csv
 
         several = len(self.delimiter.encode()) > 1
-        text = pa.dictionary(pa.int32(), pa.string())
         with open_utf8(self.path, self.encoding) as stream:
             source: Any = stream
             if several:
@@ -163,6 +164,7 @@ class TextTable:
             return arrow_csv.read_csv(
                 source,
                 read_options=arrow_csv.ReadOptions(
+                    block_size=_BLOCK,
                     column_names=list(self.names),
                     skip_rows=self.n_before,
                     skip_rows_after_names=int(self.header),
@@ -175,7 +177,7 @@ class TextTable:
                     invalid_row_handler=_skip_blank_lines,
                 ),
                 convert_options=arrow_csv.ConvertOptions(
-                    column_types={n: text for n, role in wanted.items() if role == "id"},
+                    column_types={n: pa.string() for n, role in wanted.items() if role == "id"},
                     include_columns=list(wanted),
                     strings_can_be_null=True,
                     quoted_strings_can_be_null=False,

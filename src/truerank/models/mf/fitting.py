@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.execution.executor import available_cores, check_workers
-from truerank.files import check_folder, readable_errors
+from truerank.files import check_folder, check_target
 from truerank.losses import inputs_of
 from truerank.metrics import parse
 from truerank.models.factor_model import FactorModel, Factors, check_counts, start_factors
@@ -313,8 +313,7 @@ class TrainedMF(FactorModel):
 
 
 def _is_there(path: Path) -> bool:
-    with readable_errors(path):
-        return path.exists()
+    return check_target(path).exists()
 
 
 def _name_of(loss: Callable[..., Any]) -> str:

@@ -92,6 +92,16 @@ class KeptModel:
         return {f.name: getattr(self, f.name) for f in fields(self) if not f.init}  # type: ignore[arg-type]
 
     @classmethod
+    def arrays_of(cls, parameters: dict[str, Any], found: set[str]) -> set[str]:  # noqa: ARG003
+        """The names of the arrays of a model with these parameters.
+
+        Args:
+            parameters: What it was made with.
+            found: Names of arrays in a file, where a model has a choice.
+        """
+        return {f.name for f in fields(cls) if not f.init}  # type: ignore[arg-type]
+
+    @classmethod
     def from_state(cls, parameters: dict[str, Any], state: State) -> Self:
         """The model back from its parameters and arrays."""
         model = cls(**parameters)

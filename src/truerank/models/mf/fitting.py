@@ -19,11 +19,10 @@ from truerank.metrics import parse
 from truerank.models.factor_model import FactorModel, Factors, check_counts, start_factors
 from truerank.models.kept import State
 from truerank.models.mf.batches import WHOLE_BATCH, Plan
-from truerank.models.mf.checkpoint import Counters, Training, plain_settings, read_checkpoint
+from truerank.models.mf.checkpoint import Training, plain_settings, read_checkpoint
 from truerank.models.mf.draws import Pairs, law_of
 from truerank.models.mf.fold_in import fold_in
 from truerank.models.mf.objective import Objective, objective_of
-from truerank.models.mf.rows import Table
 from truerank.models.mf.settings import check_fits, check_in_batch, likely_cause
 from truerank.models.mf.training import Keeping, Schedule, rates_of, train, unit
 from truerank.models.mf.validation import Judges, check_validation, held_out_part
@@ -276,8 +275,12 @@ class TrainedMF(FactorModel):
         return learned, judges
 
     def _start(self, data: Interactions, keeping: Keeping | None, *, judged: bool) -> Training:
-        if keeping is not None and _is_there(keeping.path):
-            held = read_checkpoint(keeping.path, keeping.identity)
+        """Where training begins: random factors, or what a checkpoint holds."""
+        room = Training.empty(
+            data.n_users, data.n_items, self.dim, optimiser=self.optimiser, judged=judged
+        )
+        if keeping is not None and check_target(keeping.path).exists():
+            held = read_checkpoint(keeping.path, keeping.identity, room)
             if held.at.epoch > self.epochs:
                 raise InvalidArgumentError(
                     "epochs", self.epochs, f"at least {held.at.epoch}, which {keeping.path} has",
@@ -289,17 +292,11 @@ class TrainedMF(FactorModel):
         start = start_factors(
             data.n_users + data.n_items, self.dim, self.init_std, self.seed, "float32"
         )
-        users, items = start[: data.n_users].copy(), start[data.n_users :].copy()
-        kept = slice(None) if judged else slice(0)
-        return Training(
-            users=Table.of(users, self.optimiser),
-            items=Table.of(items, self.optimiser),
-            best_users=users[kept].copy(),
-            best_items=items[kept].copy(),
-            losses=np.empty(0),
-            validations=np.empty(0),
-            at=Counters(),
-        )
+        sides = (room.users, room.best_users), (room.items, room.best_items)
+        for (table, best), side in zip(sides, np.split(start, [data.n_users]), strict=True):
+            table.factors[...] = side
+            best[...] = side[: len(best)]
+        return room
 
     def _identity(self, data: Interactions, validation: Interactions | None) -> dict[str, Any]:
         """What must be the same for training to go on."""
@@ -310,10 +307,6 @@ class TrainedMF(FactorModel):
             settings["loss"] = _name_of(self.loss)
         judged_by = "" if validation is None else validation.fingerprint()
         return {"data": f"{data.fingerprint()} {judged_by}", "settings": plain_settings(settings)}
-
-
-def _is_there(path: Path) -> bool:
-    return check_target(path).exists()
 
 
 def _name_of(loss: Callable[..., Any]) -> str:

@@ -20,7 +20,7 @@ class Kept(NamedTuple):
 
     Attributes:
         axes: Their names.
-        kind: ``"f"`` for floats, ``"i"`` for integers.
+        kind: ``"f"`` for floats, ``"i"`` for counts, which are not negative.
         finite: Whether every number must be finite.
         sparse: Whether it is sparse; None for either.
     """
@@ -80,6 +80,8 @@ def check_arrays(
             raise ValueError(f"{name} of shape {array.shape} in the place of {shape}")
         content: Any = array.data if is_sparse else array
         check_array(content, shape=content.shape, kind=kept.kind, finite=kept.finite)
+        if kept.kind == "i" and np.any(content < 0):
+            raise ValueError(f"{name} below 0")
 
 
 def check_ids(ids: NDArray[Any]) -> None:

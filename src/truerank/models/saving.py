@@ -23,6 +23,7 @@ import operator
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -115,12 +116,10 @@ def load(path: str | Path) -> Any:
         kind = model_class(_known_name(file, header))
         flat = {name: read_array(archive, name) for name in _members(header)}
         check_digests(flat, header.get("sha256"))
-        known = TrainedOn(
-            user_ids=flat["user_ids"], item_ids=flat["item_ids"], data=str(header["data"])
-        )
+        known = TrainedOn(user_ids=flat["user_ids"], item_ids=flat["item_ids"], data=header["data"])
         for ids in (known.user_ids, known.item_ids):
             check_ids(ids)
-        parameters, arrays = dict(header["parameters"]), _state(header, flat)
+        parameters, arrays = _parameters(header, kind), _state(header, flat)
         if set(arrays) != kind.arrays_of(parameters, set(arrays)):
             raise ValueError("arrays that are not those of the model")
         check_arrays(arrays, n_users=len(known.user_ids), n_items=len(known.item_ids))
@@ -162,16 +161,21 @@ def _header(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
     header = json.loads(archive.read(_HEADER))
     if not isinstance(header, dict) or header.get("kind") != KIND:
         raise _foreign(path)
-    if not isinstance(header["format"], int) or header["format"] > FORMAT:
+    if type(header["format"]) is not int or header["format"] < 1:
+        raise ValueError("a format that is none")
+    if header["format"] > FORMAT:
         raise FileFormatError(
             f"{path} has format {header['format']}, newer than the {FORMAT} known here; "
             "upgrade truerank"
         )
+    for name, kind in (("class", str), ("version", str), ("data", str), ("made_by", dict)):
+        if not isinstance(header[name], kind):
+            raise ValueError(f"{name} of another kind")
     return header
 
 
 def _known_name(path: Path, header: dict[str, Any]) -> str:
-    name = name_of(str(header["class"]))
+    name = name_of(header["class"])
     if name is None:
         raise FileFormatError(
             f"{path} holds a model of the class {header['class']!r}, which this truerank "
@@ -191,6 +195,15 @@ def _flat(state: State) -> dict[str, NDArray[Any]]:
         else:
             flat[name] = np.ascontiguousarray(array)
     return flat
+
+
+def _parameters(header: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
+    """What the model was made with; a list in the place of a switch would count as true."""
+    parameters = dict(header["parameters"])
+    for f in fields(kind):
+        if f.type in ("bool", bool) and not isinstance(parameters.get(f.name, False), bool):
+            raise ValueError(f"{f.name} of another kind")
+    return parameters
 
 
 def _members(header: dict[str, Any]) -> list[str]:

@@ -2,8 +2,8 @@
 
 The file is a zip of numpy arrays (``numpy.load`` opens it): factors and optimiser states of both
 sides, the best factors so far, the history, and a header in JSON with the counters, the settings,
-the fingerprint of the data and a digest of each array. It is written under a temporary name and renamed, so a checkpoint
-is whole or is the one before.
+the fingerprint of the data and a digest of each array. It is written whole or not at all, so a
+checkpoint is whole or is the one before; and it is checked array by array before a step is taken.
 """
 
 from __future__ import annotations
@@ -128,6 +128,8 @@ def read_checkpoint(path: Path, identity: dict[str, Any], room: Training) -> Tra
             header = json.loads(read_array(archive, "header").tobytes())
             if header["kind"] != KIND or header["format"] != FORMAT:
                 raise ValueError(header["format"])
+            if not isinstance(header["data"], str) or not isinstance(header["settings"], dict):
+                raise ValueError("no word of the data or the settings")
             arrays = {name: read_array(archive, name) for name in room.arrays()}
         check_digests(arrays, header.get("sha256"))
         at = Counters(**header["at"])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.data.arrow_text import parse_csv
 from truerank.data.delimited import UNIT_SEPARATOR, SingleByte, find_delimiter
 from truerank.errors import (
     FileFormatError,
@@ -106,7 +107,7 @@ def read_csv(path: str | Path, *, delimiter: str | None = None, header: bool = T
                 delimiter = find_delimiter(start.read(1 << 16), path)
         several = len(delimiter.encode()) > 1
         with pa.input_stream(str(path), compression="detect") as text:
-            table = csv.read_csv(
+            table = parse_csv(
                 SingleByte(text, delimiter.encode()) if several else text,
                 read_options=csv.ReadOptions(autogenerate_column_names=not header),
                 # Files with long delimiters come without quoting: a quote is text.

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from truerank.data.arrow_text import parse_csv
 from truerank.data.frames import reading
 from truerank.errors import FileFormatError
 
@@ -76,7 +77,7 @@ def read_spaced(
     from pyarrow import csv
 
     with reading(path, what), pa.input_stream(str(path), compression="detect") as text:
-        return csv.read_csv(
+        table: pa.Table = parse_csv(
             Spaced(text, blanks),
             read_options=csv.ReadOptions(column_names=names),
             parse_options=csv.ParseOptions(delimiter=" ", quote_char=False),
@@ -86,3 +87,4 @@ def read_spaced(
                 null_values=[],
             ),
         )
+    return table

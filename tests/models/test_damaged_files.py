@@ -31,6 +31,7 @@ WITHOUT_EFFECT = (
     r"file: bit \d+ flipped",  # of what a zip says twice, or of its dates
     r"header\.(data|version): 'x'",  # a word that only people read, or that is compared elsewhere
     r"header\.made_by: {'x': 1}",
+    r"header\.adapted: dropped",  # as by earlier versions
     r"parameter (base|rate): (\[1\]|{'x': 1})",  # of fitting; nothing is computed with it again
 )
 """What is used to the very same bits."""

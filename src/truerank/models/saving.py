@@ -91,6 +91,7 @@ def save(
             for name, array in state.items()
         },
         "sha256": digests(flat),
+        "adapted": list(model.adapted),
         "made_by": made_by or {},
     }
     with written_whole(path, force=force) as temporary, zipfile.ZipFile(temporary, "w") as file:
@@ -125,6 +126,7 @@ def load(path: str | Path) -> Any:
         check_arrays(arrays, n_users=len(known.user_ids), n_items=len(known.item_ids))
         model = kind.from_state(parameters, arrays)
         model.trained_on = known
+        model.adapted = _sentences(header)
     return model
 
 
@@ -195,6 +197,14 @@ def _flat(state: State) -> dict[str, NDArray[Any]]:
         else:
             flat[name] = np.ascontiguousarray(array)
     return flat
+
+
+def _sentences(header: dict[str, Any]) -> tuple[str, ...]:
+    """Which defaults gave way; earlier versions do not say."""
+    said = header.get("adapted", [])
+    if not isinstance(said, list) or not all(isinstance(sentence, str) for sentence in said):
+        raise ValueError("adapted of another kind")
+    return tuple(said)
 
 
 def _parameters(header: dict[str, Any], kind: type[Any]) -> dict[str, Any]:

@@ -15,17 +15,17 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.execution.executor import available_cores, check_workers
 from truerank.files import check_folder, check_target
 from truerank.losses import inputs_of
-from truerank.metrics import parse
 from truerank.models.factor_model import FactorModel, Factors, check_counts, start_factors
 from truerank.models.kept import State
 from truerank.models.mf.batches import WHOLE_BATCH, Plan
 from truerank.models.mf.checkpoint import Training, plain_settings, read_checkpoint
+from truerank.models.mf.choosing_judges import choose_judges
 from truerank.models.mf.draws import Pairs, law_of
 from truerank.models.mf.fold_in import fold_in
 from truerank.models.mf.objective import Objective, objective_of
 from truerank.models.mf.settings import check_fits, check_in_batch, likely_cause
 from truerank.models.mf.training import Keeping, Schedule, rates_of, train, unit
-from truerank.models.mf.validation import Judges, check_validation, held_out_part
+from truerank.models.usual import instead, is_usual
 from truerank.rng import checked_seed
 
 
@@ -93,8 +93,15 @@ class TrainedMF(FactorModel):
             check_workers(workers)
         if not len(interactions):
             raise InvalidDataError("there is no interaction to learn from; fit needs some")
-        learned, judges = self._parts(interactions, validation)
-        objective = self._objective(learned, learned.item_counts, self._plan())
+        learned, judges, adapted = choose_judges(
+            interactions, validation, share=self.validation_share, metric=self.validation_metric,
+            n_sampled=self.validation_negatives, seed=self.seed,
+        )  # fmt: skip
+        plan = self._plan(interactions.n_items)
+        n = max(plan.n_own, plan.n_shared)
+        if 0 < n < self.n_negatives:
+            adapted.append(instead("n_negatives", n, self.n_negatives, "there are no more items"))
+        objective = self._objective(learned, learned.item_counts, plan)
         check_fits(
             interactions, objective.plan, self.batch_size, self.dim,
             threads=workers or available_cores(), by_autograd=objective.rule is None,
@@ -125,7 +132,7 @@ class TrainedMF(FactorModel):
         self.item_factors[_never_met(learned, objective)] = 0.0
         self.item_counts = interactions.item_counts
         self.losses, self.validations = training.losses, training.validations
-        self.remember(interactions)
+        self.remember(interactions, adapted=adapted)
         return self
 
     def refit(
@@ -175,8 +182,8 @@ class TrainedMF(FactorModel):
     def solve_users(self, history: Interactions) -> Factors:
         """By a few steps on the same loss, the items fixed; see :mod:`.fold_in`."""
         n = self.batch_size if self.negatives == "in-batch" else self.n_negatives
-        plan = self._plan()._replace(
-            n_own=0, n_shared=min(n, self.n_items), in_batch=False, sharing=WHOLE_BATCH
+        plan = self._plan(self.n_items)._replace(
+            n_own=0, n_shared=min(int(n), self.n_items), in_batch=False, sharing=WHOLE_BATCH
         )
         objective = self._objective(history, self.item_counts, plan)
         lengths = np.linalg.norm(self.user_factors, axis=1)
@@ -208,12 +215,14 @@ class TrainedMF(FactorModel):
     def _debiased(self) -> bool:
         return "extra_pos" in inputs_of(self.loss) and "extra_pos" not in (self.loss_params or {})
 
-    def _plan(self) -> Plan:
-        in_batch = self.negatives == "in-batch"
+    def _plan(self, n_items: int) -> Plan:
+        in_batch, n = self.negatives == "in-batch", int(self.n_negatives)
+        if is_usual(self.n_negatives):
+            n = min(n, n_items)
         return Plan(
             n_extra=self.n_positives if self._debiased else 0,
-            n_own=0 if self.shared else self.n_negatives,
-            n_shared=self.n_negatives if self.shared and not in_batch else 0,
+            n_own=0 if self.shared else n,
+            n_shared=n if self.shared and not in_batch else 0,
             in_batch=in_batch,
             exclude=bool(self.exclude_positives),
             sharing=WHOLE_BATCH if isinstance(self.shared, bool) else self.shared,
@@ -251,28 +260,6 @@ class TrainedMF(FactorModel):
             check_every=self.validation_every,
             seed=checked_seed(self.seed),
         )
-
-    def _parts(
-        self, interactions: Interactions, validation: Interactions | None
-    ) -> tuple[Interactions, Judges | None]:
-        """What is trained on, and who judges."""
-        learned = interactions
-        if validation is None:
-            if self.validation_share == 0:
-                return interactions, None
-            learned, validation = held_out_part(
-                interactions, share=self.validation_share, seed=self.seed
-            )
-        else:
-            check_validation(interactions, validation)
-        judges = Judges.of(
-            learned,
-            validation,
-            metric=parse(self.validation_metric),
-            n_sampled=self.validation_negatives,
-            seed=self.seed,
-        )
-        return learned, judges
 
     def _start(self, data: Interactions, keeping: Keeping | None, *, judged: bool) -> Training:
         """Where training begins: random factors, or what a checkpoint holds."""

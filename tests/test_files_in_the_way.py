@@ -38,6 +38,20 @@ from truerank.report.page import Page
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="FIFOs and permissions of Unix")
 
 
+@pytest.fixture(autouse=True)
+def _no_waiting() -> Iterator[None]:
+    """Who opens a FIFO waits for somebody at its other end: here that is a failure, not a wait."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError("a writer waits, probably for somebody to read a FIFO")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(120)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
 def data() -> tr.Interactions:
     return tr.Interactions.from_arrays([0, 0, 1, 1, 2], [0, 1, 1, 2, 0])
 

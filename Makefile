@@ -12,7 +12,12 @@ BROWSER := $(firstword $(foreach folder,$(subst :, ,$(PATH)),$(wildcard $(addpre
 # Other libraries bring old pins (ray 2.6, pandas 2): an environment of their own.
 ADAPTERS := .venv-adapters
 
-.PHONY: setup demo test test-adapters lint bench-ranking bench-estimators bench-fit bench-mf clean
+# How long `make fuzz-worlds` runs, from which world on, in how many processes (1 or 2).
+MINUTES ?= 10
+FIRST ?= 0
+PROCESSES ?= 2
+
+.PHONY: setup demo test test-adapters fuzz-worlds test-bounds lint bench-ranking bench-estimators bench-fit bench-mf clean
 
 setup: $(VENV)/.ready
 
@@ -36,6 +41,15 @@ lint: setup
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	@test -n "$(BROWSER)" || echo "The browser tests of the report did NOT run: there is no Chromium; install the package chromium."
+
+# Random worlds from data to verdict (tests/worlds); a fixed few of them are part of `make test`.
+# Another thousand: make fuzz-worlds FIRST=100000. One again: python -m tests.worlds.fuzz --world N
+fuzz-worlds: setup
+	$(BIN)/python -m tests.worlds.fuzz --minutes $(MINUTES) --first $(FIRST) --processes $(PROCESSES)
+
+# Every compiled kernel with its indices checked, more sizes than in `make test`, and whole worlds.
+test-bounds: setup
+	$(BIN)/python -m tests.bounds.run --whole
 
 $(ADAPTERS)/.ready: pyproject.toml constraints.txt
 	test -x $(ADAPTERS)/bin/python || $(PYTHON) -m venv $(ADAPTERS)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
+import stat
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -18,8 +21,10 @@ def test_a_file_appears_when_the_block_ends(tmp_path: Path) -> None:
     with written_whole(target) as temporary:
         temporary.write_text("new")
         assert not target.exists()
-        assert temporary.parent == tmp_path  # the same device, so that renaming is one step
-        assert temporary.name.startswith(".")
+        private = temporary.parent
+        assert private.parent == tmp_path  # the same device, so that renaming is one step
+        assert private.name.startswith(".")
+        assert stat.S_IMODE(private.stat().st_mode) == 0o700
     assert target.read_text() == "new"
     assert list(tmp_path.iterdir()) == [target]
 
@@ -80,7 +85,7 @@ def test_a_folder_in_the_way(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-@pytest.mark.parametrize("method", ["is_dir", "exists", "replace", "unlink"])
+@pytest.mark.parametrize("method", ["is_dir", "lstat", "replace"])
 def test_a_folder_without_permission(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
@@ -90,19 +95,40 @@ def test_a_folder_without_permission(
         raise PermissionError(errno.EACCES, "Permission denied")
 
     target = tmp_path / "a.txt"
-    if method == "unlink":  # the last of them: nothing is left to remove, so nothing is said
-        with written_whole(target) as temporary:
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, method, closed)
+        with (
+            pytest.raises(StorageError, match=r"no permission for .*a.txt; choose another folder"),
+            written_whole(target, force=False) as temporary,
+        ):
             temporary.write_text("new")
-            monkeypatch.setattr(Path, method, closed)
-        assert target.exists()
-        return
-    monkeypatch.setattr(Path, method, closed)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_nothing_can_be_made_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*args: Any, **options: Any) -> Any:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "mkdtemp", closed)
     with (
         pytest.raises(StorageError, match=r"no permission for .*a.txt; choose another folder"),
-        written_whole(target, force=False) as temporary,
+        written_whole(tmp_path / "a.txt"),
     ):
+        pytest.fail("the block must not run")
+
+
+def test_what_cannot_be_removed_is_not_said_after_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*args: Any, **options: Any) -> Any:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with written_whole(tmp_path / "a.txt") as temporary:
         temporary.write_text("new")
-    assert list(tmp_path.iterdir()) == []
+        monkeypatch.setattr(os, "rmdir", closed)
+    assert (tmp_path / "a.txt").read_text() == "new"
 
 
 @pytest.mark.parametrize(
@@ -111,6 +137,8 @@ def test_a_folder_without_permission(
         (FileNotFoundError(errno.ENOENT, "no"), "there is no file x/y; check the name"),
         (IsADirectoryError(errno.EISDIR, "no"), "x/y is a folder; name a file"),
         (PermissionError(errno.EACCES, "no"), "no permission for x/y; choose another folder"),
+        (OSError(errno.EROFS, "no"), "the file system of x/y can only be read; choose another"),
+        (OSError(errno.EDQUOT, "no"), "no space left on the device of x/y; nothing was written"),
         (OSError(errno.ENOSPC, "no"), "no space left on the device of x/y; nothing was written"),
     ],
 )

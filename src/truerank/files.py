@@ -1,46 +1,125 @@
-"""Files appear whole or not at all: written under a temporary name, then renamed."""
+"""Files appear whole or not at all: written in a private folder beside their place, then renamed.
+
+==============================  ==================================================================
+what is at the path             what happens
+==============================  ==================================================================
+nothing, or a regular file      the new file takes its place in one step, with the permissions of
+                                the old one (a new one has those that the umask leaves)
+a symbolic link to either       the link stays, and the file that it names is replaced, as
+                                ``open(path, "w")`` would; a link that somebody else put into a
+                                folder open to everybody is refused
+a folder, device, FIFO, socket  refused before anything is written
+==============================  ==================================================================
+
+What a killed writer leaves behind is removed by the next one to the same target
+(:mod:`truerank.private_folder`).
+"""
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
-import threading
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from truerank.errors import StorageError, TruerankError
+from truerank.private_folder import private_folder, this_user
 
-_LONG = 150  # bytes of a name; systems allow 255, and a temporary one needs some more
+_KINDS = {
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFIFO: "a FIFO (named pipe)",
+    stat.S_IFSOCK: "a socket",
+}
 
 
 @contextmanager
 def written_whole(path: str | Path, *, force: bool = True) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; rename it there if the block succeeds.
+    """Yield a temporary path near ``path``; rename it there if the block succeeds.
 
     If anything goes wrong, Ctrl-C included, the temporary file is removed and what was at
     ``path`` before is untouched. ``force=False`` refuses to replace an existing file.
     """
-    target = Path(path)
-    temporary = target.with_name(_temporary(target.name))
-    try:
-        with readable_errors(target):
-            check_folder(target)
-            if not force and target.exists():
-                raise StorageError(f"{target} exists already; choose another name or pass --force")
+    given = Path(path)
+    with readable_errors(given):
+        target = check_target(given, force=force)
+        check_folder(target)
+        with private_folder(target.parent, target.name) as folder:
+            temporary = folder / target.name
             yield temporary
+            target = check_target(given, force=force)  # the block may have taken hours
+            with suppress(FileNotFoundError):
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             temporary.replace(target)
-    finally:
-        with suppress(OSError):  # where we may not remove it, we could not make it either
-            temporary.unlink(missing_ok=True)
 
 
-def _temporary(name: str) -> str:
-    """A hidden name that nobody else writes to, allowed wherever ``name`` is."""
-    if len(os.fsencode(name)) > _LONG:
-        name = hashlib.sha256(os.fsencode(name)).hexdigest()
-    return f".{name}.{os.getpid()}.{threading.get_ident()}.tmp"
+def check_target(path: str | Path, *, force: bool = True) -> Path:
+    """The regular file that may be written for ``path``, links followed; it need not exist.
+
+    Raises:
+        StorageError: If something is there that is no regular file, or if a file is and ``force``
+            is false, or if somebody else's link is.
+    """
+    given = Path(path)
+    with readable_errors(given):
+        target = _followed(given)
+        try:
+            mode = target.lstat().st_mode
+        except FileNotFoundError:
+            return target
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError
+        if stat.S_ISLNK(mode):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        if not stat.S_ISREG(mode):
+            kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+            raise StorageError(f"{given} is {kind}, not a regular file; name another file")
+        if not force:
+            raise StorageError(f"{given} exists already; choose another name or pass --force")
+    return target
+
+
+def _followed(path: Path) -> Path:
+    """Where a path leads; the rule of Linux (protected_symlinks) for links of other people."""
+    try:
+        link = path.lstat()
+    except FileNotFoundError:
+        return path
+    if not stat.S_ISLNK(link.st_mode):
+        return path
+    folder = path.parent.stat()
+    open_to_all = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
+    if open_to_all and link.st_uid not in (this_user(), folder.st_uid):
+        raise StorageError(
+            f"{path} is a link that another user put into a folder open to everybody; name "
+            "another file, or remove the link"
+        )
+    return Path(os.path.realpath(path))
+
+
+def open_regular(path: str | Path, flags: int) -> int:
+    """The ``opener`` for a file whose name can be foreseen: no link is followed, no FIFO waited at.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(f"{folder}/a.part", "ab", opener=open_regular) as file:
+    ...         file.write(b"more")
+    4
+    """
+    more = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        opened = os.open(path, flags | more, 0o666)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENXIO):  # a link; a FIFO nobody reads
+            raise
+        opened = None
+    if opened is not None and stat.S_ISREG(os.fstat(opened).st_mode):
+        return opened
+    if opened is not None:
+        os.close(opened)
+    raise StorageError(f"{path} is not a regular file, though it should be; remove it")
 
 
 def check_folder(path: Path) -> None:
@@ -73,7 +152,13 @@ def readable_errors(path: Path) -> Iterator[None]:
             raise StorageError(
                 f"the name {path.name[:40]}... is too long for a file; choose a shorter one"
             ) from error
-        if error.errno == errno.ENOSPC:
+        if error.errno == errno.ELOOP:
+            raise StorageError(f"{path} is a link that leads to itself; remove it") from error
+        if error.errno == errno.EROFS:
+            raise StorageError(
+                f"the file system of {path} can only be read; choose another folder"
+            ) from error
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StorageError(
                 f"no space left on the device of {path}; nothing was written: free some space "
                 "or choose another folder"

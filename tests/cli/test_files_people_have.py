@@ -119,6 +119,7 @@ NO_HEADER = ("--no-header", "--user-column", "0", "--item-column", "1")
 FILES = {
     "comma": File(),
     "tab": File(name="loans.tsv", between="\t"),
+    "tab-and-names-of-two-words": File(between="\t", names=("Ann Lee", "van der Berg")),
     "semicolon": File(between=";"),
     "pipe": File(name="loans.txt", between="|"),
     "double-colon": File(name="ratings.dat", between="::", header=None, options=NO_HEADER),
@@ -133,11 +134,16 @@ FILES = {
         header=("User-ID", "ISBN", "Book-Rating", "Date"), end="\r\n",
     ),
     "latin-1": File(encoding="latin-1", names=LATIN),
+    "latin-1-names": File(
+        encoding="latin-1", header=("user_id", "item_id", "rating", "prêté"), names=LATIN,
+        options=("--time-column", "prêté"),
+    ),
     "cp1251": File(encoding="cp1251", names=("Иван", "Анна"), options=("--encoding", "cp1251")),
     "utf-8-bom": File(encoding="utf-8-sig"),
     "utf-8-bom-quoted": File(encoding="utf-8-sig", quote=True),
     "utf-16": File(encoding="utf-16", between="\t", end="\r\n", name="loans.txt"),
     "utf-16-no-bom": File(encoding="utf-16-le", names=ASCII),
+    "utf-32": File(encoding="utf-32"),
     "utf-16-colons": File(encoding="utf-16", between="::"),
     "crlf": File(end="\r\n"),
     "old-mac": File(end="\r", names=ASCII),
@@ -337,6 +343,7 @@ def test_what_is_rated_zero_or_less_is_no_positive(run: Run, tmp_path: Path, dis
     assert f"positives from {dislike} by rating = 'Book-Rating'" in everything.err
     ignored = run("data", "show", path.name, "--rating-column", "none", "--json")
     assert ignored.json["n_interactions"] == without + positives
+    assert "positives" not in ignored.err  # that was asked for
     few = run("data", "show", path.name, "--min-rating", 8, "--json").json
     assert 0 < few["n_interactions"] < positives
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from truerank.cli.model_words import is_model_file, parse_model
+
+from .conftest import Run
 
 MANY = " ".join(
     (
@@ -41,3 +44,17 @@ def test_files_are_told_from_words(
     if "=" in text:
         Path(text).touch()  # only a file that is there may have one in its name
     assert is_model_file(text)
+
+
+def test_defaults_that_gave_way_are_said_beside_the_result(run: Run, tmp_path: Path) -> None:
+    rows = "".join(f"u{u},i{(u + k) % 9}\n" for u in range(12) for k in range(4))
+    (tmp_path / "small.csv").write_text("user,item\n" + rows)
+    done = run("fit", "--data", "small.csv", "--model", "pure-svd", "--json")
+    assert done.code == 0
+    (sentence,) = done.json["adapted"]
+    assert re.fullmatch(
+        r"rank is \d instead of the usual 50: the data have no higher one", sentence
+    )
+    assert f"pure-svd: {sentence}\n" in done.err
+    asked = run("fit", "--data", "small.csv", "--model", "pure-svd rank=50")
+    assert "rank 50 was asked of PureSVD" in asked.sentence

@@ -106,6 +106,23 @@ def test_several_targets_a_user() -> None:
     assert found[0] == found[1]
 
 
+def test_weights_of_users() -> None:
+    rng = np.random.default_rng(6)
+    user, weight = np.arange(5, 105), rng.random(100) + 0.1
+    ranks = rng.geometric(0.1, (2, 100)).clip(1, 50)
+    found = []
+    for ids in (user, user.astype(str)):
+        tables = {
+            name: tr.RankTable.from_arrays(rank, 50, 50, user=ids, item=user, weight=weight)
+            for name, rank in zip("ab", ranks, strict=True)
+        }
+        (row,) = tr.compare(tables, "ndcg@10").comparisons
+        found.append((row.difference, row.std_error, row.p_value))
+    assert found[0] == found[1]
+    value = (1 / np.log2(1 + ranks)) * (ranks <= 10)
+    assert abs(found[0][0]) == pytest.approx(abs((value[0] - value[1]) @ weight / weight.sum()))
+
+
 @pytest.mark.parametrize("odd", ["x", "zz"])
 def test_parts_whose_ids_stand_in_different_orders(odd: str) -> None:
     """All numbers in one part, a name more in the other: both are brought into the same order."""

@@ -95,7 +95,19 @@ def test_frames(make: Any) -> None:
     with pytest.warns(DataWarning, match="3 of 4"):
         assert len(Interactions.from_frame(frame, weight="stars")) == 1
     assert len(Interactions.from_frame(frame, weight="stars", min_rating=0)) == 2
-    assert len(Interactions.from_frame(frame)) == 4  # nobody named the ratings
+    with pytest.warns(DataWarning) as caught:
+        assert len(Interactions.from_frame(frame)) == 4  # nobody named the ratings
+    assert [str(w.message) for w in caught] == [
+        (
+            "3 of 4 rows have 0 or less in column 'stars' and count as positives all the same, "
+            "since it was not named; leave them out with weight='stars', or say that they count "
+            "with min_rating=-inf beside it"
+        )
+    ]
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(Interactions.from_frame(frame, weight="stars", min_rating=-np.inf)) == 4
 
 
 def test_files(tmp_path: Path) -> None:
@@ -106,6 +118,20 @@ def test_files(tmp_path: Path) -> None:
         with pytest.warns(DataWarning, match="3 of 4"):
             assert len(read_file(tmp_path / f"x.{name}", weight="stars")) == 1
         assert len(read_file(tmp_path / f"x.{name}", weight="stars", min_rating=-1)) == 4
+        with pytest.warns(DataWarning, match=r"3 of 4 rows have 0 or less in column 'stars'"):
+            assert len(read_file(tmp_path / f"x.{name}")) == 4
+
+
+def test_ratings_that_nobody_named_but_that_are_all_positive(tmp_path: Path) -> None:
+    table = pd.DataFrame({"user_id": USERS, "item_id": ITEMS, "Rating": [1, 2.5, np.nan, 3]})
+    table.to_csv(tmp_path / "x.csv", index=False)
+    words = table.assign(Rating=["good", "bad", "bad", "-1"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for frame in (table, words):
+            assert len(Interactions.from_frame(frame)) == 4
+        data = Interactions.from_csv(tmp_path / "x.csv")
+    assert data.weights is None
 
 
 @pytest.mark.parametrize("weighted", [True, False])

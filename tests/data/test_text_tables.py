@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truerank.data import id_order
+from truerank.data import id_order, text_tables
 from truerank.data.columns import index_ids
 from truerank.data.frames import read_csv
 from truerank.data.ids import IdType, in_one_type, with_id_type
@@ -53,11 +53,22 @@ def test_a_late_letter_that_is_not_utf8(tmp_path: Path) -> None:
     assert "José" in data.user_ids.tolist()
 
 
-def test_quoted_lines_over_the_borders_of_blocks(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_part_of_no_name(tmp_path: Path) -> None:
+    for text in ("user_id,item_id\n7,é\n", '"user_id","item_id"\n"7","é"\n', "7,é\n"):
+        (tmp_path / "x.csv").write_text(text, encoding="utf-8-sig")
+        named = {"header": False, "user": "0", "item": "1"} if text[0] == "7" else {}
+        data = Interactions.from_csv(tmp_path / "x.csv", **named)
+        assert (data.user_ids.tolist(), data.item_ids.tolist()) == (["7"], ["é"])
+
+
+def test_quoted_lines_over_the_borders_of_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_tables, "_BLOCK", 1 << 20)
     path = tmp_path / "x.csv"
     rows = [(f"reader\n{k}", "9" * 200 + str(k)) for k in range(12_000)]
     pd.DataFrame(rows, columns=["user_id", "item_id"]).to_csv(path, index=False)
-    assert path.stat().st_size > 2 << 20  # Arrow's blocks are of 1 MB
+    assert path.stat().st_size > 2 << 20
     data = Interactions.from_csv(path)
     assert set(data.user_ids.tolist()) == {user for user, _ in rows}
     assert set(data.item_ids.tolist()) == {item for _, item in rows}

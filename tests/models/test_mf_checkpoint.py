@@ -17,7 +17,6 @@ from truerank.errors import (
     StorageError,
 )
 from truerank.models import MF
-from truerank.models.mf.checkpoint import read_checkpoint
 from truerank.models.mf.validation import Judges, held_out_part
 
 from .test_mf import QUICK, TRAIN, data
@@ -172,8 +171,6 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
         path.write_bytes(broken)
         with pytest.raises(FileFormatError, match="not a whole checkpoint"):
             MF("bpr", **QUICK).fit(TRAIN, checkpoint=path)
-    with pytest.raises(StorageError, match="there is no file"):
-        read_checkpoint(tmp_path / "nowhere", {})
 
 
 def test_nan_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:

@@ -32,14 +32,14 @@ def test_draws_and_shares_are_those_of_the_settings() -> None:
         popularity_power=0.5, correct=True, loss_params={"temperature": 0.2}, n_negatives=7,
         shared=False,
     )  # fmt: skip
-    o = model._objective(TRAIN, TRAIN.item_counts, model._plan())
+    o = model._objective(TRAIN, TRAIN.item_counts, model._plan(TRAIN.n_items))
     tau = [((1 + 0.5) * n + 2) / 40 for n in TRAIN.user_counts]
     np.testing.assert_allclose(o.tau, tau, rtol=1e-6)
     q = np.sqrt(TRAIN.item_counts) / np.sqrt(TRAIN.item_counts).sum()
     np.testing.assert_allclose(o.law.share, q, rtol=1e-12)
     np.testing.assert_allclose(o.shift, 0.2 * np.log(40 * q), rtol=1e-5, atol=1e-7)
     assert (o.plan.n_extra, o.plan.n_own, o.plan.n_shared) == (3, 7, 0)
-    shared = MF("mine", n_negatives=9, shared=16, exclude_positives=True)._plan()
+    shared = MF("mine", n_negatives=9, shared=16, exclude_positives=True)._plan(TRAIN.n_items)
     assert (shared.n_extra, shared.n_own, shared.n_shared, shared.sharing) == (0, 0, 9, 16)
     assert shared.exclude
 

@@ -137,7 +137,10 @@ def test_top_lists_are_right_for_every_metric_within_them() -> None:
     table = read_lists(top_of(lists, 50), targets, n_items=400, lists="top")
     within = whole.rank <= 50
     assert 0.02 < within.mean() < 0.9
-    assert np.array_equal(table.rank, np.where(within, whole.rank, 400))
+    assert np.array_equal(table.rank[within], whole.rank[within])
+    for who in np.unique(table.user):
+        absent = np.sort(table.rank[~within & (table.user == who)])[::-1]
+        assert absent.tolist() == [400 - k for k in range(len(absent))]
     assert table.is_exact.all()
     assert table.header.design["depth"] == 50
     assert table.header.design["n_missing"] == int((~within).sum())
@@ -147,6 +150,16 @@ def test_top_lists_are_right_for_every_metric_within_them() -> None:
     assert not np.array_equal(table.per_user("mrr")[1], whole.per_user("mrr")[1])
     dropped = read_lists(top_of(lists, 50), targets, n_items=400, lists="top", missing="drop")
     assert np.array_equal(dropped.rank, whole.rank[within])
+
+
+def test_targets_not_in_a_list_that_nearly_fills_the_catalogue() -> None:
+    """Two absent targets need two places below the list."""
+    lists = pd.DataFrame({"user_id": [1, 1], "item_id": [5, 6], "score": [0.5, 0.25]})
+    targets = pd.DataFrame({"user_id": [1, 1], "item_id": [8, 7]})
+    table = read_lists(lists, targets, n_items=4, lists="top")
+    assert table.rank.tolist() == [4, 3]
+    with pytest.raises(InvalidDataError, match="there are more than n_items 3"):
+        read_lists(lists, targets, n_items=3, lists="top")
 
 
 LISTS = {"user_id": [1, 1, 2, 2], "item_id": [5, 6, 5, 7], "score": [0.5, 0.25, 1.0, 2.0]}

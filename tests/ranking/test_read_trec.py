@@ -59,7 +59,7 @@ def test_values_of_trec_eval(ids: str, separator: str, tmp_path: Path) -> None:
     assert (header.model, header.ties, header.seed) == ("bm25", "random", 0)
     design = header.design
     assert (design["source"], design["lists"], design["depth"]) == ("trec", "top", 40)
-    assert design["n_missing"] == int((table.rank == 200).sum()) > 0
+    assert design["n_missing"] == int((table.rank > 40).sum()) > 0
 
 
 def test_numbers_in_one_file_and_names_in_the_other(tmp_path: Path) -> None:
@@ -75,7 +75,10 @@ def test_depth_cuts_the_lists(tmp_path: Path) -> None:
     run, qrels = make_run(tmp_path)
     whole = read_trec(run, qrels, n_items=200)
     cut = read_trec(run, qrels, n_items=200, depth=10)
-    assert np.array_equal(cut.rank, np.where(whole.rank <= 10, whole.rank, 200))
+    assert np.array_equal(np.minimum(cut.rank, 11), np.minimum(whole.rank, 11))
+    for query in np.unique(cut.user):
+        last = np.sort(cut.rank[(cut.user == query) & (cut.rank > 10)])
+        assert last.tolist() == list(range(201 - len(last), 201))
     assert cut.header.design["depth"] == 10
     found = read_trec(run, qrels, n_items=200, depth=10, missing="drop")
     assert found.rank.tolist() == whole.rank[whole.rank <= 10].tolist()

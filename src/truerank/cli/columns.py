@@ -19,22 +19,9 @@ _USUAL_NAMES = {
     "time": ("timestamp", "time", "datetime", "date", "ts", "unixtime", "unixreviewtime", "when",
              "eventtime", "createdat"),
     "weight": (),
-    "rating": ("rating", "ratings", "bookrating", "userrating", "rate", "stars", "overall",
-               "score", "vote", "preference", "like", "liked", "label", "click", "clicked",
-               "feedback", "count", "counts", "plays", "playcount", "hours", "quantity"),
     "rank": ("rank", "ranks", "r", "position"),
 }  # fmt: skip
-"""As :func:`plain` writes them; the first that is there is taken."""
-
-
-def plain(name: str) -> str:
-    """A name without what differs between habits: case, blanks and marks, RecBole's types.
-
-    >>> plain("User-ID"), plain("user_id:token"), plain("movieId")
-    ('userid', 'userid', 'movieid')
-    """
-    name = re.sub(r":(token|float|token_seq|float_seq)$", "", name)
-    return re.sub(r"[\W_]", "", name).lower()
+"""As :func:`plain_name` writes them; the first that is there is taken."""
 
 
 class Columns:
@@ -72,8 +59,10 @@ class Columns:
                     + (f": did you mean --{what}-column {near[0]}?" if near else "")
                 )
             return given
-        plain_names = [plain(name) for name in self.names]
-        for usual in _USUAL_NAMES[what]:
+        from truerank.data.rating_columns import RATING_NAMES, plain_name
+
+        plain_names = [plain_name(name) for name in self.names]
+        for usual in RATING_NAMES if what == "rating" else _USUAL_NAMES[what]:
             if plain_names.count(usual) > 1:
                 same = [n for n, p in zip(self.names, plain_names, strict=True) if p == usual]
                 raise InvalidDataError(

@@ -80,6 +80,7 @@ def fit(
             {
                 "model": words.kind,
                 "parameters": fitted.parameters(),
+                "adapted": list(fitted.adapted),
                 "data": source.data,
                 "split": source.split,
                 "n_users": train.n_users,

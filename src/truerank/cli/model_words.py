@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truerank.cli.inputs import expect
+from truerank.cli.output import remark
 from truerank.cli.settings import parse_settings
 from truerank.errors import InvalidDataError
 
@@ -55,10 +56,16 @@ class ModelWords:
         return f"{self.kind} ({said})" if said else self.kind
 
     def fit(self, train: Interactions) -> Any:
-        """The fitted model; the model itself refuses what does not fit into memory."""
+        """The fitted model; the model itself refuses what does not fit into memory.
+
+        Which defaults gave way to small data is said on standard error.
+        """
         from truerank.models.names import model_class
 
-        return model_class(self.kind)(**self.settings).fit(train)
+        fitted = model_class(self.kind)(**self.settings).fit(train)
+        for sentence in fitted.adapted:
+            remark(f"{self.name}: {sentence}")
+        return fitted
 
 
 def parse_model(text: str, more: list[str] | None = None) -> ModelWords:

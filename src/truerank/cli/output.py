@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from truerank.errors import StorageError
-from truerank.files import readable_errors
+from truerank.files import check_target, readable_errors
 
 
 def print_json(value: Any) -> None:
@@ -102,11 +101,7 @@ def working(label: str) -> Iterator[None]:
 
 def new_file(path: Path, *, force: bool) -> Path:
     """A file that may be written, checked before the work starts; nothing is made yet."""
-    with readable_errors(path):
-        if path.is_dir():
-            raise IsADirectoryError
-        if path.exists() and not force:
-            raise StorageError(f"{path} exists already; choose another name or pass --force")
+    check_target(path, force=force)
     with readable_errors(path.parent):
         nearest = next(folder for folder in path.absolute().parents if folder.exists())
         if not nearest.is_dir():

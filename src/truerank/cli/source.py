@@ -143,9 +143,11 @@ class Source:
             # Rows are counted, so each is a positive or none by its own rating.
             table, n_dropped = positive_rows(table, columns.pop("weight", None), self.min_rating)
             options.pop("min_rating")
-            counted = Interactions.from_frame(table, **columns, **options)
+            counted = Interactions.from_frame(
+                table.select([*columns.values()]), **columns, **options
+            )
             return replace(counted, n_dropped=n_dropped)
-        data = Interactions.from_frame(table, **columns, **options)
+        data = Interactions.from_frame(table.select([*columns.values()]), **columns, **options)
         return data if self.weight_column else replace(data, weights=None)
 
     def _chosen(self, columns: Columns) -> dict[str, Any]:

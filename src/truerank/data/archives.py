@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.data.arrow_text import parse_csv, whole_lines
 from truerank.data.partial import storage_error
 from truerank.errors import FileFormatError, TruerankError
 
@@ -113,25 +114,6 @@ def _fits(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatch(PurePosixPath(name).name, pattern) for pattern in patterns)
 
 
-class _Tabbed(io.RawIOBase):
-    """A stream with every ``::`` turned into a tab; Arrow splits at single characters only."""
-
-    def __init__(self, inner: IO[bytes]) -> None:
-        super().__init__()
-        self._inner = inner
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._inner.read(len(buffer) - 1)
-        if data.endswith(b":"):
-            data += self._inner.read(1)
-        data = data.replace(b"::", b"\t")
-        buffer[: len(data)] = data
-        return len(data)
-
-
 def batches(
     stream: IO[bytes],
     types: Mapping[str, str],
@@ -154,22 +136,24 @@ def batches(
 
     spare = range(len(types), n_fields or len(types))
     names = [*types, *(f"column {i}" for i in spare)]
-    options = {
-        "read_options": csv.ReadOptions(
-            column_names=names, skip_rows=int(header), block_size=BLOCK, use_threads=False
-        ),
-        "parse_options": csv.ParseOptions(
-            delimiter="\t" if delimiter == "::" else delimiter, quote_char=False
-        ),
-        "convert_options": csv.ConvertOptions(
-            column_types={name: pa.type_for_alias(alias) for name, alias in types.items()},
-            include_columns=list(types),
-            null_values=[],
-        ),
-    }
-    source = _Tabbed(stream) if delimiter == "::" else stream
-    with csv.open_csv(source, **options) as reader:
-        yield from reader
+    parse = csv.ParseOptions(delimiter="\t" if delimiter == "::" else delimiter, quote_char=False)
+    convert = csv.ConvertOptions(
+        column_types={name: pa.type_for_alias(alias) for name, alias in types.items()},
+        include_columns=list(types),
+        null_values=[],
+    )
+    for number, text in enumerate(whole_lines(stream, block=BLOCK)):
+        read = csv.ReadOptions(
+            column_names=names,
+            skip_rows=int(header and not number),
+            block_size=len(text) + 1,
+            use_threads=False,
+        )
+        lines = text.replace(b"::", b"\t") if delimiter == "::" else text
+        table = parse_csv(
+            io.BytesIO(lines), read_options=read, parse_options=parse, convert_options=convert
+        )
+        yield from table.to_batches()
 
 
 def count_fields(path: Path, member: str, *, delimiter: str) -> int:

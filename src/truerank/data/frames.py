@@ -10,7 +10,7 @@ import difflib
 import lzma
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.data.ids import IdType, is_text, with_id_type
+from truerank.data.rating_columns import unread_ratings, warn_of_dislikes
 from truerank.data.text_tables import Role, TextTable
 from truerank.errors import (
     FileFormatError,
@@ -77,6 +78,8 @@ def columns_of(
             columns[argument] = with_id_type(column, id_type, argument)
         else:
             columns[argument] = to_numpy(column)
+    if weight is None and (rating := unread_ratings(list(own_name), list(wanted.values()))):
+        warn_of_dislikes(arrow_column(table, own_name[rating]), rating)
     return columns
 
 
@@ -88,13 +91,17 @@ def read_parquet(
     weight: str | None = None,
     timestamp: str | None = None,
 ) -> pa.Table:
-    """A Parquet file as a pyarrow table: the named columns only, or all if none is named."""
+    """A Parquet file as a pyarrow table: the named columns, or all if none is named.
+
+    Ratings that nobody named come with them, see :mod:`truerank.data.rating_columns`.
+    """
     import pyarrow.parquet as pq
 
     wanted = _wanted(user=user, item=item, weight=weight, timestamp=timestamp)
     with reading(path, "Parquet"), pq.ParquetFile(path) as file:
         check_names(file.schema_arrow.names, wanted)
-        return file.read(columns=list(dict.fromkeys(wanted.values())) or None)
+        columns = list(dict.fromkeys(wanted.values()))
+        return file.read(columns=columns + _looked_at(file.schema_arrow.names, wanted) or None)
 
 
 def read_csv(
@@ -108,7 +115,9 @@ def read_csv(
     header: bool = True,
     encoding: str | None = None,
 ) -> pa.Table:
-    """A delimited text file as a pyarrow table: the named columns only, or all if none is named.
+    """A delimited text file as a pyarrow table: the named columns, or all if none is named.
+
+    Ratings that nobody named come with them, see :mod:`truerank.data.rating_columns`.
 
     Ids are text, exactly as they are written but for blanks around them; numbers may have a
     decimal comma; the rest is what Arrow takes it for. Empty fields and the usual marks (NA, NaN,
@@ -131,11 +140,21 @@ def read_csv(
     with reading(path, "delimited text"):
         table = TextTable.of(path, delimiter=delimiter, header=header, encoding=encoding)
         check_names(list(table.names), wanted)
-        return table.read({name: ROLES[argument] for argument, name in wanted.items()} or None)
+        roles = {name: ROLES[argument] for argument, name in wanted.items()}
+        roles |= dict.fromkeys(_looked_at(table.names, wanted), "any")
+        return table.read(roles or None)
 
 
 ROLES: dict[str, Role] = {"user": "id", "item": "id", "weight": "number", "timestamp": "any"}
 """What the columns of a text file are read as."""
+
+
+def _looked_at(names: Sequence[str], wanted: Mapping[str, str]) -> list[str]:
+    """Ratings that nobody named are read as well, to see whether all rows are positives."""
+    if not wanted or "weight" in wanted:
+        return []
+    rating = unread_ratings(names, list(wanted.values()))
+    return [] if rating is None else [rating]
 
 
 _UNPACKING = (lzma.LZMAError, zipfile.BadZipFile, zlib.error, EOFError)

@@ -68,6 +68,7 @@ def in_one_type(columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
 
     7 is then the same as ``"7"``, and another than ``"007"``.
 
+    >>> import numpy as np
     >>> [ids.tolist() for ids in in_one_type([np.array([7, 10]), np.array(["7", "007"])])]
     [['7', '10'], ['7', '007']]
     """

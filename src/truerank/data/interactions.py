@@ -240,7 +240,8 @@ class Interactions:
 
         Ids keep the type they have in the table, unless ``id_type`` says otherwise: ``"text"``,
         or ``"int"``, which reads text as whole numbers. ``min_rating`` and ``duplicates`` are
-        those of :meth:`from_arrays`.
+        those of :meth:`from_arrays`. Without ``weight`` every row is a positive; a column called
+        rating or the like that holds 0 or less is then warned of.
         """
         from truerank.data.frames import columns_of
 
@@ -264,7 +265,7 @@ class Interactions:
         timestamp: str | None = None,
         **options: Any,
     ) -> Self:
-        """From a Parquet file; the arguments name its columns, and no others are read.
+        """From a Parquet file; the arguments name its columns.
 
         Options are those of :meth:`from_frame`.
         """

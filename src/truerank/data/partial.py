@@ -11,6 +11,7 @@ from types import ModuleType, TracebackType
 from typing import IO, Self
 
 from truerank.errors import DownloadError, StorageError
+from truerank.files import check_target, open_regular, written_whole
 
 # Windows has no advisory locks of this kind: there, two processes must not fetch the same file.
 fcntl: ModuleType | None = importlib.import_module("fcntl") if os.name == "posix" else None
@@ -30,14 +31,14 @@ class PartialFile:
     def __init__(self, target: Path, *, url: str) -> None:
         self.target = target
         self.url = url
-        self.path = target.with_name(f"{target.name}.part")
         self.validator: str | None = None
-        self._tag = target.with_name(f"{target.name}.part.tag")
+        self._settle(target)
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
         try:
             self.target.parent.mkdir(parents=True, exist_ok=True)
+            self._settle(check_target(self.target))
             self._file = self._locked()
         except DownloadError:
             raise
@@ -58,10 +59,16 @@ class PartialFile:
             self.discard()
         self._close()
 
+    def _settle(self, final: Path) -> None:
+        """The part lies beside the file that ``target`` leads to, so that renaming is one step."""
+        self._final = final
+        self.path = final.with_name(f"{final.name}.part")
+        self._tag = final.with_name(f"{final.name}.part.tag")
+
     def _locked(self) -> IO[bytes]:
         """Open the part for this process alone; two writers would interleave their bytes."""
         while True:
-            file = self.path.open("ab")
+            file: IO[bytes] = open(self.path, "ab", opener=open_regular)  # noqa: SIM115
             if fcntl is None:
                 return file
             try:
@@ -88,10 +95,10 @@ class PartialFile:
         """Forget the bytes on disk; those that follow belong to the version ``validator``."""
         try:
             self._open().truncate(0)
-            if validator is None:
-                self._tag.unlink(missing_ok=True)
-            else:
-                self._tag.write_text(f"{self.url}\n{validator}\n", encoding="utf-8")
+            self._tag.unlink(missing_ok=True)  # be it a link: it is not followed
+            if validator is not None:
+                with written_whole(self._tag) as temporary:
+                    temporary.write_text(f"{self.url}\n{validator}\n", encoding="utf-8")
         except OSError as error:
             self._refuse(error)
         self.validator = validator
@@ -118,7 +125,8 @@ class PartialFile:
             os.fsync(file.fileno())
             if fcntl is None:  # Windows does not rename an open file
                 self._close()
-            self.path.replace(self.target)  # still locked, so nobody can append to the target
+            check_target(self.target)
+            self.path.replace(self._final)  # still locked, so nobody can append to the target
             self._tag.unlink(missing_ok=True)
         except OSError as error:
             self._refuse(error)

@@ -20,12 +20,12 @@ def trimmed(column: pa.ChunkedArray) -> tuple[pa.DictionaryArray, int]:
     An id of nothing but blanks is missing. Works on the distinct ids alone.
 
     Args:
-        column: Text, dictionary-encoded.
+        column: Text.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    whole = column.unify_dictionaries().combine_chunks()
+    whole = column.dictionary_encode().combine_chunks()
     words = pc.utf8_trim_whitespace(whole.dictionary)
     blank = pc.equal(words, "")
     if words.equals(whole.dictionary) and not pc.any(blank).as_py():

@@ -10,11 +10,12 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from truerank.data.arrow_text import parse_csv
 from truerank.data.delimited import (
     BLANKS,
     LINE_END,
@@ -34,6 +35,8 @@ Role = Literal["id", "number", "any"]
 """Ids are text, numbers must be numbers, and the rest is what Arrow takes it for."""
 
 _COMMENT = ("#", "%")
+_BLOCK = 1 << 24
+"""Bytes that Arrow parses at a time: smaller blocks take longer to join."""
 _LOOKED_AT = 50
 """Rows that tell how wide a table is."""
 
@@ -129,9 +132,12 @@ class TextTable:
         try:
             table = self._parsed(wanted)
         except pa.ArrowInvalid as error:
-            if not self.guessed or self.encoding != "utf-8" or "invalid UTF8" not in str(error):
-                raise
-            return replace(self, encoding="latin-1").read(roles)
+            if "invalid UTF8" in str(error):
+                if not self.guessed or self.encoding != "utf-8":
+                    raise
+                return replace(self, encoding="latin-1").read(roles)
+            # Only now, since asking about each row that does not fit takes one thread, not all.
+            table = self._parsed(wanted, unfit=_skip_blank_lines)
         for at, name in enumerate(table.column_names):
             if wanted[name] == "id":
                 ids, merged = trimmed(table.column(at))
@@ -148,21 +154,23 @@ class TextTable:
                 table = table.set_column(at, name, numbers)
         return table
 
-    def _parsed(self, wanted: Mapping[str, str]) -> pa.Table:
+    def _parsed(
+        self, wanted: Mapping[str, str], unfit: Callable[[Any], str] | None = None
+    ) -> pa.Table:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         several = len(self.delimiter.encode()) > 1
-        text = pa.dictionary(pa.int32(), pa.string())
         with open_utf8(self.path, self.encoding) as stream:
             source: Any = stream
             if several:
                 source = SingleByte(stream, self.delimiter.encode())
             elif self.uneven:
                 source = Spaced(stream, BLANKS)
-            return arrow_csv.read_csv(
+            return parse_csv(
                 source,
                 read_options=arrow_csv.ReadOptions(
+                    block_size=_BLOCK,
                     column_names=list(self.names),
                     skip_rows=self.n_before,
                     skip_rows_after_names=int(self.header),
@@ -172,10 +180,10 @@ class TextTable:
                     delimiter=UNIT_SEPARATOR.decode() if several else self.delimiter,
                     quote_char=False if several or self.uneven else '"',
                     newlines_in_values=not (several or self.uneven),
-                    invalid_row_handler=_skip_blank_lines,
+                    invalid_row_handler=unfit,
                 ),
                 convert_options=arrow_csv.ConvertOptions(
-                    column_types={n: text for n, role in wanted.items() if role == "id"},
+                    column_types={n: pa.string() for n, role in wanted.items() if role == "id"},
                     include_columns=list(wanted),
                     strings_can_be_null=True,
                     quoted_strings_can_be_null=False,

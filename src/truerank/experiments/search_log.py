@@ -16,7 +16,7 @@ from typing import Any
 
 from truerank.errors import FileFormatError, InvalidDataError, TruerankError
 from truerank.experiments.search_trial import Trial
-from truerank.files import readable_errors, written_whole
+from truerank.files import check_target, readable_errors, written_whole
 from truerank.ranking import RankTable
 
 FORMAT = 1
@@ -50,6 +50,7 @@ class SearchLog:
             FileFormatError: If the file is no log.
         """
         with readable_errors(self.path):
+            check_target(self.path)
             content = self.path.read_bytes() if self.path.exists() else b""
         whole, newline, rest = content.rpartition(b"\n")
         lines = whole.split(b"\n") if newline else []
@@ -68,7 +69,7 @@ class SearchLog:
     def append(self, trial: Trial) -> None:
         """Add a trial: one write of one whole line, on disk before this returns."""
         line = json.dumps(trial.to_dict(), allow_nan=False).encode() + b"\n"
-        with readable_errors(self.path), self.path.open("ab") as file:
+        with readable_errors(self.path), check_target(self.path).open("ab") as file:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())

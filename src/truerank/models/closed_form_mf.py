@@ -12,6 +12,7 @@ from truerank.errors import InvalidDataError
 from truerank.models.encoder import EncoderModel
 from truerank.models.precision import Precision, check_l2, check_rank, dtype_of
 from truerank.models.spectrum import Spectrum, decompose
+from truerank.models.usual import instead, is_usual, usual
 
 
 @dataclass(slots=True, eq=False)
@@ -39,12 +40,13 @@ class ClosedFormMF(EncoderModel):
     n_users x k of ``dtype``.
 
     Attributes:
-        l2: The penalty lambda, at least 0, in units of singular values.
+        l2: The penalty lambda, at least 0, in units of singular values; where none is asked for,
+            10 or, if nothing would be left of the data, half of their largest singular value.
         rank: The rank k; None for that of the data.
         dtype: Of the factors; the decomposition is in float64.
     """
 
-    l2: float = 10.0
+    l2: float = usual(10.0)
     rank: int | None = None
     dtype: Precision = "float32"
     encoder: NDArray[Any] = field(init=False, repr=False)
@@ -61,12 +63,17 @@ class ClosedFormMF(EncoderModel):
         """Solve for P and Q; ``spectrum`` is the decomposition, if it is known already."""
         known = spectrum or decompose(interactions, self.rank)
         part = known if self.rank is None else known.first(self.rank, "ClosedFormMF")
-        if part.sigma[0] <= self.l2:
+        l2, adapted = self.l2, []
+        if is_usual(l2) and part.sigma[0] <= l2:
+            l2 = float(part.sigma[0]) / 2
+            why = f"the largest singular value of the data is {part.sigma[0]:.4g}"
+            adapted.append(instead("l2", l2, self.l2, why))
+        if part.sigma[0] <= l2:
             raise InvalidDataError(
-                f"l2 {self.l2:,g} is above the largest singular value, {part.sigma[0]:,.4g}, so "
+                f"l2 {l2:,g} is above the largest singular value, {part.sigma[0]:,.4g}, so "
                 "that nothing is left of the data; take a smaller l2"
             )
-        left = part.sigma > self.l2  # the others are zero and need no room
+        left = part.sigma > l2  # the others are zero and need no room
         V = part.V[:, left]
-        self.keep(interactions, V * (1 - self.l2 / part.sigma[left]), V)
+        self.keep(interactions, V * (1 - l2 / part.sigma[left]), V, adapted=adapted)
         return self

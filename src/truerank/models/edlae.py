@@ -114,6 +114,13 @@ class EDLAE(ItemItemModel):
         }  # fmt: skip
 
     @classmethod
+    def arrays_of(cls, parameters: dict[str, Any], found: set[str]) -> set[str]:  # noqa: ARG003
+        """Those of the full rank, or of a low one."""
+        if parameters.get("rank") is None:
+            return {"history", "item_item"}
+        return {"history", "encoder", "decoder", "objective", "gap"}
+
+    @classmethod
     def from_state(cls, parameters: dict[str, Any], state: State) -> Self:
         """The model back from its parameters and arrays."""
         model = cls(**parameters)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -50,11 +51,15 @@ class KeptModel:
     sets. ``fit`` also calls :meth:`remember`. A model that keeps something else overrides
     :meth:`state` and :meth:`from_state`.
 
+    ``adapted`` says after ``fit``, a sentence each, which defaults gave way to the data
+    (:mod:`.usual`); it is empty where none did.
+
     Every ``fit`` refuses what is not Interactions, and what ``fit`` sets cannot be read before:
     one sentence says what to do instead.
     """
 
-    __slots__ = ("trained_on",)
+    __slots__ = ("adapted", "trained_on")
+    adapted: tuple[str, ...]
     trained_on: TrainedOn
 
     def __init_subclass__(cls) -> None:
@@ -79,9 +84,15 @@ class KeptModel:
                 raise NotFittedError(type(self).__name__)
             raise AttributeError(f"{type(self).__name__} has no {name!r}", name=name, obj=self)
 
-    def remember(self, interactions: Interactions) -> None:
-        """Note what the model is fitted on; every ``fit`` calls this."""
+    def remember(self, interactions: Interactions, *, adapted: Iterable[str] = ()) -> None:
+        """Note what the model is fitted on; every ``fit`` calls this.
+
+        Args:
+            interactions: The training data.
+            adapted: A sentence for each default that gave way to them.
+        """
         self.trained_on = TrainedOn.of(interactions)
+        self.adapted = tuple(adapted)
 
     def parameters(self) -> dict[str, Any]:
         """What the model was made with, as plain values."""
@@ -90,6 +101,16 @@ class KeptModel:
     def state(self) -> State:
         """What ``fit`` has found, by name."""
         return {f.name: getattr(self, f.name) for f in fields(self) if not f.init}  # type: ignore[arg-type]
+
+    @classmethod
+    def arrays_of(cls, parameters: dict[str, Any], found: set[str]) -> set[str]:  # noqa: ARG003
+        """The names of the arrays of a model with these parameters.
+
+        Args:
+            parameters: What it was made with.
+            found: Names of arrays in a file, where a model has a choice.
+        """
+        return {f.name for f in fields(cls) if not f.init}  # type: ignore[arg-type]
 
     @classmethod
     def from_state(cls, parameters: dict[str, Any], state: State) -> Self:

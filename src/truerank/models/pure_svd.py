@@ -11,6 +11,7 @@ from truerank.data.interactions import Interactions
 from truerank.models.encoder import EncoderModel
 from truerank.models.precision import Precision, check_rank, dtype_of
 from truerank.models.spectrum import Spectrum, decompose
+from truerank.models.usual import instead, is_usual, usual
 
 
 @dataclass(slots=True, eq=False)
@@ -29,11 +30,12 @@ class PureSVD(EncoderModel):
     n_users x k of ``dtype``.
 
     Attributes:
-        rank: The rank k, at most that of the data.
+        rank: The rank k, at most that of the data; where none is asked for, 50 or, if that is
+            less, the rank of the data.
         dtype: Of the factors; the decomposition is in float64.
     """
 
-    rank: int = 50
+    rank: int = usual(50)
     dtype: Precision = "float32"
     encoder: NDArray[Any] = field(init=False, repr=False)
     item_factors: NDArray[Any] = field(init=False, repr=False)
@@ -45,6 +47,11 @@ class PureSVD(EncoderModel):
 
     def fit(self, interactions: Interactions, *, spectrum: Spectrum | None = None) -> Self:
         """Decompose X; ``spectrum`` is its decomposition, if it is known already."""
-        part = (spectrum or decompose(interactions, self.rank)).first(self.rank, "PureSVD")
-        self.keep(interactions, part.V, part.V)
+        known, rank = spectrum or decompose(interactions, self.rank), self.rank
+        adapted = []
+        if is_usual(rank) and rank > known.rank:
+            rank = known.rank
+            adapted.append(instead("rank", rank, self.rank, "the data have no higher one"))
+        part = known.first(rank, "PureSVD")
+        self.keep(interactions, part.V, part.V, adapted=adapted)
         return self

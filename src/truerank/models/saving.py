@@ -4,7 +4,8 @@
 member                    what it holds
 ========================  ======================================================================
 ``header.json``           format, class, parameters, truerank's version, fingerprint of the
-                          training data, which arrays there are, and how it was made
+                          training data, which arrays there are, a digest (SHA-256) of each, and
+                          how it was made
 ``user_ids.npy``          external id of each user index: integers or strings
 ``item_ids.npy``          external id of each item index
 ``<name>.npy``            a dense array of the model
@@ -18,12 +19,11 @@ Equal models give equal bytes. ``numpy.load(path, allow_pickle=False)`` opens th
 from __future__ import annotations
 
 import json
-import math
-import struct
+import operator
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,16 @@ from scipy import sparse
 from truerank.errors import FileFormatError, InvalidArgumentError, TruerankError
 from truerank.files import readable_errors, written_whole
 from truerank.models.kept import KeptModel, State, TrainedOn
+from truerank.models.kept_arrays import check_arrays, check_ids
 from truerank.models.names import model_class, name_of
+from truerank.models.stored_arrays import (
+    BROKEN,
+    SPARSE_PARTS,
+    check_digests,
+    checked_csr,
+    digests,
+    read_array,
+)
 from truerank.version import __version__
 
 FORMAT = 1
@@ -43,9 +52,6 @@ FORMAT = 1
 KIND = "truerank model"
 _HEADER = "header.json"
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # of zip: the hour of writing is no part of a model
-_SPARSE_PARTS = ("data", "indices", "indptr")
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, LookupError, TypeError, ValueError,
-           AttributeError, NotImplementedError, struct.error)  # fmt: skip
 
 
 def save(
@@ -72,6 +78,7 @@ def save(
             "save the model that was folded in",
         )  # fmt: skip
     known = model.trained_on
+    flat = _flat({"user_ids": known.user_ids, "item_ids": known.item_ids, **state})
     header = {
         "kind": KIND,
         "format": FORMAT,
@@ -83,38 +90,43 @@ def save(
             name: {"sparse": sparse.issparse(array), "shape": [int(n) for n in array.shape]}
             for name, array in state.items()
         },
+        "sha256": digests(flat),
+        "adapted": list(model.adapted),
         "made_by": made_by or {},
     }
     with written_whole(path, force=force) as temporary, zipfile.ZipFile(temporary, "w") as file:
         text = json.dumps(header, indent=1, sort_keys=True, ensure_ascii=False)
         file.writestr(zipfile.ZipInfo(_HEADER, _FIRST_DAY), text)
-        for name, array in _flat({"user_ids": known.user_ids, "item_ids": known.item_ids, **state}):
+        for name, array in flat.items():
             with file.open(
                 zipfile.ZipInfo(f"{name}.npy", _FIRST_DAY), "w", force_zip64=True
             ) as out:
-                np.lib.format.write_array(out, np.ascontiguousarray(array), allow_pickle=False)
+                np.lib.format.write_array(out, array, allow_pickle=False)
 
 
 def load(path: str | Path) -> Any:
-    """The fitted model in a file that :func:`save` wrote."""
+    """The fitted model in a file that :func:`save` wrote.
+
+    Raises:
+        FileFormatError: If anything in it is not as it should be: every array is held against
+            its digest, its shape, its type and the range of its indices before it is used.
+    """
     file = Path(path)
     with _reading(file) as archive:
         header = _header(file, archive)
         kind = model_class(_known_name(file, header))
-        arrays = {
-            name: _sparse_array(archive, name, entry["shape"])
-            if entry["sparse"]
-            else _array(archive, name)
-            for name, entry in header["arrays"].items()
-        }
-        model = kind.from_state(header["parameters"], arrays)
-        model.trained_on = TrainedOn(
-            user_ids=_array(archive, "user_ids"),
-            item_ids=_array(archive, "item_ids"),
-            data=header["data"],
-        )
-        if model.n_items != len(model.trained_on.item_ids):
-            raise ValueError("the items of the arrays and of the vocabulary differ in number")
+        flat = {name: read_array(archive, name) for name in _members(header)}
+        check_digests(flat, header.get("sha256"))
+        known = TrainedOn(user_ids=flat["user_ids"], item_ids=flat["item_ids"], data=header["data"])
+        for ids in (known.user_ids, known.item_ids):
+            check_ids(ids)
+        parameters, arrays = _parameters(header, kind), _state(header, flat)
+        if set(arrays) != kind.arrays_of(parameters, set(arrays)):
+            raise ValueError("arrays that are not those of the model")
+        check_arrays(arrays, n_users=len(known.user_ids), n_items=len(known.item_ids))
+        model = kind.from_state(parameters, arrays)
+        model.trained_on = known
+        model.adapted = _sentences(header)
     return model
 
 
@@ -138,7 +150,7 @@ def _reading(path: Path) -> Iterator[zipfile.ZipFile]:
                 yield archive
         except TruerankError:
             raise
-        except (*_BROKEN, OSError) as error:
+        except BROKEN as error:
             raise FileFormatError(
                 f"{path} is damaged or was cut short; copy it again, or fit and save the model "
                 "again"
@@ -151,16 +163,21 @@ def _header(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
     header = json.loads(archive.read(_HEADER))
     if not isinstance(header, dict) or header.get("kind") != KIND:
         raise _foreign(path)
-    if not isinstance(header["format"], int) or header["format"] > FORMAT:
+    if type(header["format"]) is not int or header["format"] < 1:
+        raise ValueError("a format that is none")
+    if header["format"] > FORMAT:
         raise FileFormatError(
             f"{path} has format {header['format']}, newer than the {FORMAT} known here; "
             "upgrade truerank"
         )
+    for name, kind in (("class", str), ("version", str), ("data", str), ("made_by", dict)):
+        if not isinstance(header[name], kind):
+            raise ValueError(f"{name} of another kind")
     return header
 
 
 def _known_name(path: Path, header: dict[str, Any]) -> str:
-    name = name_of(str(header["class"]))
+    name = name_of(header["class"])
     if name is None:
         raise FileFormatError(
             f"{path} holds a model of the class {header['class']!r}, which this truerank "
@@ -170,38 +187,57 @@ def _known_name(path: Path, header: dict[str, Any]) -> str:
     return name
 
 
-def _flat(state: State) -> list[tuple[str, NDArray[Any]]]:
+def _flat(state: State) -> dict[str, NDArray[Any]]:
     """Arrays by the name of their file; a sparse one is three."""
-    flat: list[tuple[str, NDArray[Any]]] = []
+    flat: dict[str, NDArray[Any]] = {}
     for name, array in state.items():
         if sparse.issparse(array):
             rows: Any = sparse.csr_array(array)
-            flat += [(f"{name}.{part}", getattr(rows, part)) for part in _SPARSE_PARTS]
+            flat |= {f"{name}.{part}": getattr(rows, part) for part in SPARSE_PARTS}
         else:
-            flat.append((name, np.asarray(array)))
+            flat[name] = np.ascontiguousarray(array)
     return flat
 
 
-def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    member = archive.getinfo(f"{name}.npy")
-    with archive.open(member) as file:
-        # A damaged shape must not ask for memory: the size of the member is known.
-        if np.lib.format.read_magic(file) != (1, 0):
-            raise ValueError("an array of another format")
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        if dtype.hasobject:
-            raise ValueError("an array of Python objects")
-        if file.tell() + math.prod(shape) * dtype.itemsize != member.file_size:
-            raise ValueError("an array that is longer or shorter than it says")
-        file.seek(0)
-        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
-    return array
+def _sentences(header: dict[str, Any]) -> tuple[str, ...]:
+    """Which defaults gave way; earlier versions do not say."""
+    said = header.get("adapted", [])
+    if not isinstance(said, list) or not all(isinstance(sentence, str) for sentence in said):
+        raise ValueError("adapted of another kind")
+    return tuple(said)
 
 
-def _sparse_array(archive: zipfile.ZipFile, name: str, shape: list[int]) -> sparse.csr_array:
-    parts = tuple(_array(archive, f"{name}.{part}") for part in _SPARSE_PARTS)
-    n_rows, n_columns = shape
-    return sparse.csr_array(parts, shape=(n_rows, n_columns))
+def _parameters(header: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
+    """What the model was made with; a list in the place of a switch would count as true."""
+    parameters = dict(header["parameters"])
+    for f in fields(kind):
+        if f.type in ("bool", bool) and not isinstance(parameters.get(f.name, False), bool):
+            raise ValueError(f"{f.name} of another kind")
+    return parameters
+
+
+def _members(header: dict[str, Any]) -> list[str]:
+    """The names of all arrays in a file, by its header."""
+    names = ["user_ids", "item_ids"]
+    for name, entry in header["arrays"].items():
+        names += [f"{name}.{part}" for part in SPARSE_PARTS] if entry["sparse"] else [name]
+    return names
+
+
+def _state(header: dict[str, Any], flat: dict[str, NDArray[Any]]) -> State:
+    """The arrays of the model as they were, sparse ones put together."""
+    state: State = {}
+    for name, entry in header["arrays"].items():
+        shape = tuple(operator.index(n) for n in entry["shape"])
+        if entry["sparse"]:
+            n_rows, n_columns = shape
+            parts = {part: flat[f"{name}.{part}"] for part in SPARSE_PARTS}
+            state[name] = checked_csr(parts, (n_rows, n_columns))
+        elif flat[name].shape == shape:
+            state[name] = flat[name]
+        else:
+            raise ValueError(f"{name} of another shape than the header says")
+    return state
 
 
 def _plain(value: Any) -> Any:

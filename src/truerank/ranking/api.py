@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.execution import Executor, Progress, Serial, Threads, closed_after
+from truerank.private_folder import private_folder
 from truerank.ranking.backend import Backend
 from truerank.ranking.backends import backend_for, check_promise
 from truerank.ranking.checks import (
@@ -251,7 +252,9 @@ def _run(job: RankJob, executor: Executor | None, progress: bool | None) -> tupl
     with ExitStack() as stack:
         place: RankJob | str = job
         if not executor.in_process:
-            place = stack.enter_context(tempfile.TemporaryDirectory(prefix="truerank-"))
+            # Large, so what a killed process leaves of it is removed by the next one that comes.
+            folder = private_folder(Path(tempfile.gettempdir()), "truerank-job")
+            place = str(stack.enter_context(folder))
             save_job(job, Path(place))
         tasks = (BlockTask(place, start, stop) for start, stop in job.blocks())
         bar = stack.enter_context(Progress("ranking", total=len(job.rows), enabled=progress))

@@ -63,8 +63,15 @@ class CompiledBackend(ABC):
         """What the kernels score with; for one thread."""
 
     @abstractmethod
-    def score_pairs(self, users: Int, items: Int) -> NDArray[np.float64]:
-        """Scores of a few pairs in float64, to compare with the scorer's own."""
+    def score_pairs(
+        self, users: Int, items: Int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Scores of a few pairs in float64, to compare with the scorer's own, and their sizes.
+
+        The size of a score of n terms is (n + 8) times the sum of their absolute values: whoever
+        adds them up with rounding errors of u, in whatever order, is within u times that
+        [higham2002]_. Where terms cancel, it is all that a score can be compared to.
+        """
 
     @abstractmethod
     def parts(self) -> dict[str, NDArray[Any]]:

@@ -77,9 +77,12 @@ class FactorBackend(CompiledBackend):
     def arrays(self) -> FactorArrays:
         return self.factors
 
-    def score_pairs(self, users: Int, items: Int) -> NDArray[np.float64]:
+    def score_pairs(
+        self, users: Int, items: Int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         x, y = self.factors.user[users], self.factors.item[items]
-        return np.asarray(np.einsum("ud,und->un", x, y, dtype=np.float64))
+        terms = np.einsum("ud,und->und", x, y, dtype=np.float64)
+        return terms.sum(axis=-1), (x.shape[1] + 8) * np.abs(terms).sum(axis=-1)
 
     def parts(self) -> dict[str, NDArray[Any]]:
         return {"user_factors": self.factors.user, "item_factors": self.factors.item}

@@ -68,13 +68,17 @@ class ItemItemBackend(CompiledBackend):
             return SparseItemItemArrays(*self.history, *self.weights, row, owner)
         return ItemItemArrays(*self.history, self.weights, row, owner)
 
-    def score_pairs(self, users: Int, items: Int) -> NDArray[np.float64]:
+    def score_pairs(
+        self, users: Int, items: Int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         indptr, indices, values = self.history
-        scores = np.zeros(items.shape)
+        scores, sizes = np.zeros(items.shape), np.zeros(items.shape)
         for k, user in enumerate(users):
             for at in range(indptr[user], indptr[user + 1]):
-                scores[k] += float(values[at]) * self._weights(indices[at], items[k])
-        return scores
+                terms = float(values[at]) * self._weights(indices[at], items[k])
+                scores[k] += terms
+                sizes[k] += (indptr[user + 1] - indptr[user] + 8) * np.abs(terms)
+        return scores, sizes
 
     def _weights(self, row: int, columns: Int) -> NDArray[np.float64]:
         """Some entries of one row of the item-item matrix."""

@@ -42,8 +42,10 @@ def read_table(path: str | Path) -> RankTable:
     """Read and check everything: the format, its version, and the rules of each column."""
     file = Path(path)
     try:
-        # Opened here, not by pyarrow, which would take a folder for a data set.
-        with readable_errors(file), file.open("rb") as stream:
+        with readable_errors(file), file.open("rb"):
+            pass  # Python names the reason better, and pyarrow would take a folder for a data set
+        # Opened by Arrow: its threads must not hold a file of Python's (data/arrow_text.py).
+        with pa.OSFile(str(file)) as stream:
             content = pq.ParquetFile(stream).read()
     except StorageError:
         raise

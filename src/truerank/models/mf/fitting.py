@@ -13,20 +13,19 @@ from numpy.typing import NDArray
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.execution.executor import available_cores, check_workers
-from truerank.files import check_folder, readable_errors
+from truerank.files import check_folder, check_target
 from truerank.losses import inputs_of
-from truerank.metrics import parse
 from truerank.models.factor_model import FactorModel, Factors, check_counts, start_factors
 from truerank.models.kept import State
 from truerank.models.mf.batches import WHOLE_BATCH, Plan
-from truerank.models.mf.checkpoint import Counters, Training, plain_settings, read_checkpoint
+from truerank.models.mf.checkpoint import Training, plain_settings, read_checkpoint
+from truerank.models.mf.choosing_judges import choose_judges
 from truerank.models.mf.draws import Pairs, law_of
 from truerank.models.mf.fold_in import fold_in
 from truerank.models.mf.objective import Objective, objective_of
-from truerank.models.mf.rows import Table
 from truerank.models.mf.settings import check_fits, check_in_batch, likely_cause
 from truerank.models.mf.training import Keeping, Schedule, rates_of, train, unit
-from truerank.models.mf.validation import Judges, check_validation, held_out_part
+from truerank.models.usual import instead, is_usual
 from truerank.rng import checked_seed
 
 
@@ -94,8 +93,15 @@ class TrainedMF(FactorModel):
             check_workers(workers)
         if not len(interactions):
             raise InvalidDataError("there is no interaction to learn from; fit needs some")
-        learned, judges = self._parts(interactions, validation)
-        objective = self._objective(learned, learned.item_counts, self._plan())
+        learned, judges, adapted = choose_judges(
+            interactions, validation, share=self.validation_share, metric=self.validation_metric,
+            n_sampled=self.validation_negatives, seed=self.seed,
+        )  # fmt: skip
+        plan = self._plan(interactions.n_items)
+        n = max(plan.n_own, plan.n_shared)
+        if 0 < n < self.n_negatives:
+            adapted.append(instead("n_negatives", n, self.n_negatives, "there are no more items"))
+        objective = self._objective(learned, learned.item_counts, plan)
         check_fits(
             interactions, objective.plan, self.batch_size, self.dim,
             threads=workers or available_cores(), by_autograd=objective.rule is None,
@@ -126,7 +132,7 @@ class TrainedMF(FactorModel):
         self.item_factors[_never_met(learned, objective)] = 0.0
         self.item_counts = interactions.item_counts
         self.losses, self.validations = training.losses, training.validations
-        self.remember(interactions)
+        self.remember(interactions, adapted=adapted)
         return self
 
     def refit(
@@ -176,8 +182,8 @@ class TrainedMF(FactorModel):
     def solve_users(self, history: Interactions) -> Factors:
         """By a few steps on the same loss, the items fixed; see :mod:`.fold_in`."""
         n = self.batch_size if self.negatives == "in-batch" else self.n_negatives
-        plan = self._plan()._replace(
-            n_own=0, n_shared=min(n, self.n_items), in_batch=False, sharing=WHOLE_BATCH
+        plan = self._plan(self.n_items)._replace(
+            n_own=0, n_shared=min(int(n), self.n_items), in_batch=False, sharing=WHOLE_BATCH
         )
         objective = self._objective(history, self.item_counts, plan)
         lengths = np.linalg.norm(self.user_factors, axis=1)
@@ -209,12 +215,14 @@ class TrainedMF(FactorModel):
     def _debiased(self) -> bool:
         return "extra_pos" in inputs_of(self.loss) and "extra_pos" not in (self.loss_params or {})
 
-    def _plan(self) -> Plan:
-        in_batch = self.negatives == "in-batch"
+    def _plan(self, n_items: int) -> Plan:
+        in_batch, n = self.negatives == "in-batch", int(self.n_negatives)
+        if is_usual(self.n_negatives):
+            n = min(n, n_items)
         return Plan(
             n_extra=self.n_positives if self._debiased else 0,
-            n_own=0 if self.shared else self.n_negatives,
-            n_shared=self.n_negatives if self.shared and not in_batch else 0,
+            n_own=0 if self.shared else n,
+            n_shared=n if self.shared and not in_batch else 0,
             in_batch=in_batch,
             exclude=bool(self.exclude_positives),
             sharing=WHOLE_BATCH if isinstance(self.shared, bool) else self.shared,
@@ -253,31 +261,13 @@ class TrainedMF(FactorModel):
             seed=checked_seed(self.seed),
         )
 
-    def _parts(
-        self, interactions: Interactions, validation: Interactions | None
-    ) -> tuple[Interactions, Judges | None]:
-        """What is trained on, and who judges."""
-        learned = interactions
-        if validation is None:
-            if self.validation_share == 0:
-                return interactions, None
-            learned, validation = held_out_part(
-                interactions, share=self.validation_share, seed=self.seed
-            )
-        else:
-            check_validation(interactions, validation)
-        judges = Judges.of(
-            learned,
-            validation,
-            metric=parse(self.validation_metric),
-            n_sampled=self.validation_negatives,
-            seed=self.seed,
-        )
-        return learned, judges
-
     def _start(self, data: Interactions, keeping: Keeping | None, *, judged: bool) -> Training:
-        if keeping is not None and _is_there(keeping.path):
-            held = read_checkpoint(keeping.path, keeping.identity)
+        """Where training begins: random factors, or what a checkpoint holds."""
+        room = Training.empty(
+            data.n_users, data.n_items, self.dim, optimiser=self.optimiser, judged=judged
+        )
+        if keeping is not None and check_target(keeping.path).exists():
+            held = read_checkpoint(keeping.path, keeping.identity, room)
             if held.at.epoch > self.epochs:
                 raise InvalidArgumentError(
                     "epochs", self.epochs, f"at least {held.at.epoch}, which {keeping.path} has",
@@ -289,17 +279,11 @@ class TrainedMF(FactorModel):
         start = start_factors(
             data.n_users + data.n_items, self.dim, self.init_std, self.seed, "float32"
         )
-        users, items = start[: data.n_users].copy(), start[data.n_users :].copy()
-        kept = slice(None) if judged else slice(0)
-        return Training(
-            users=Table.of(users, self.optimiser),
-            items=Table.of(items, self.optimiser),
-            best_users=users[kept].copy(),
-            best_items=items[kept].copy(),
-            losses=np.empty(0),
-            validations=np.empty(0),
-            at=Counters(),
-        )
+        sides = (room.users, room.best_users), (room.items, room.best_items)
+        for (table, best), side in zip(sides, np.split(start, [data.n_users]), strict=True):
+            table.factors[...] = side
+            best[...] = side[: len(best)]
+        return room
 
     def _identity(self, data: Interactions, validation: Interactions | None) -> dict[str, Any]:
         """What must be the same for training to go on."""
@@ -310,11 +294,6 @@ class TrainedMF(FactorModel):
             settings["loss"] = _name_of(self.loss)
         judged_by = "" if validation is None else validation.fingerprint()
         return {"data": f"{data.fingerprint()} {judged_by}", "settings": plain_settings(settings)}
-
-
-def _is_there(path: Path) -> bool:
-    with readable_errors(path):
-        return path.exists()
 
 
 def _name_of(loss: Callable[..., Any]) -> str:

@@ -30,6 +30,7 @@ from truerank.models.mf.settings import (
     checked_shared,
 )
 from truerank.models.precision import check_dropout, is_number
+from truerank.models.usual import usual
 from truerank.rng import checked_seed
 
 SIMILARITIES = ("dot", "cosine")
@@ -91,7 +92,8 @@ class MF(TrainedMF):
         similarity: ``"dot"`` or ``"cosine"``.
         loss_params: Parameters of the loss, such as ``{"temperature": 0.12}``.
         negatives: ``"uniform"``, ``"popularity"`` or ``"in-batch"``.
-        n_negatives: n, at most the number of items; in-batch: as many as the batch has.
+        n_negatives: n, at most the number of items, and that where 64 are too many and nobody asked
+            for them; in-batch: as many as the batch has.
         shared: True to draw negatives for a whole batch, a number to draw them for so many pairs,
             False to draw them for each pair.
         popularity_power: q is in proportion to counts to this power.
@@ -115,8 +117,10 @@ class MF(TrainedMF):
         batch_size: Pairs per step.
         epochs: Passes over all pairs, at most.
         patience: Checks without a better value before it stops.
-        validation_share: Part of the users who judge (5,000 at most); 0 for none.
-        validation_metric: Any metric of ranks, such as ``"ndcg@20"``.
+        validation_share: Part of the users who judge (5,000 at most); 0 for none, and none where
+            nobody can and nobody asked for it.
+        validation_metric: Any metric of ranks, such as ``"ndcg@20"``, whose cutoff gives way to
+            small catalogues where nobody asked for it.
         validation_negatives: Rank held-out items among so many; None for all.
         validation_every: Epochs between checks.
         init_std: Length of the vectors at the start, about.
@@ -131,7 +135,7 @@ class MF(TrainedMF):
     similarity: Literal["dot", "cosine"] = "dot"
     loss_params: dict[str, Any] | None = None
     negatives: Literal["uniform", "popularity", "in-batch"] = "uniform"
-    n_negatives: int = 64
+    n_negatives: int = usual(64)
     shared: bool | int = True
     popularity_power: float = 0.75
     exclude_positives: bool = False
@@ -149,8 +153,8 @@ class MF(TrainedMF):
     batch_size: int = 1024
     epochs: int = 100
     patience: int = 6
-    validation_share: float = 0.1
-    validation_metric: str = "ndcg@20"
+    validation_share: float = usual(0.1)
+    validation_metric: str = usual("ndcg@20")
     validation_negatives: int | None = None
     validation_every: int = 1
     init_std: float = 0.1

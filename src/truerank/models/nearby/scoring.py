@@ -90,6 +90,19 @@ class LinearModel(KeptModel):
         found = {name: getattr(self, name) for name in names if hasattr(self, name)}
         return found or super().state()  # which refuses, in the words of every model
 
+    @classmethod
+    def arrays_of(cls, parameters: dict[str, Any], found: set[str]) -> set[str]:
+        """Those of the form that was found, and of what was learned."""
+        if "item_item" in found:
+            form = {"item_item", "history"}
+        elif "decoder" in found:
+            form = {"encoder", "decoder", "history"}
+        else:
+            form = {"encoder", "item_factors", "user_factors"}
+        ends = {"head", "tail"} if parameters["head_tail"] else set()
+        penalties = {"sigma", "lambdas"} if parameters["c"] > 0 else set()
+        return form | ends | penalties | {"losses", "values"}
+
     def forget(self) -> None:
         """Drop what an earlier ``fit`` has found: another base may have another form."""
         for f in fields(self):  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking.columns import as_whole
 from truerank.ranking.foreign.placing import Int, Lists, place, ranks_of
@@ -143,17 +144,18 @@ def rank_in_lists(
     sizes = sizes - np.where(without, placed.others, 0)
     n_sampled = sizes if lists == "top" else placed.length - np.where(without, placed.others, 0)
     absent = ~placed.found if depth is None else ~placed.found | (rank > depth)
+    ends = placed.length if depth is None else np.minimum(placed.length, depth)
     design: dict[str, Any] = {"kind": "foreign", "source": source, "lists": lists}
     if absent.any():
         if rule == "refuse":
             raise InvalidDataError(_missing_sentence(absent, placed.length, user, item, lists))
         if rule == "last":
-            rank = np.where(absent, sizes, rank)
+            rank[absent] = _last_places(sizes[absent], user[absent], item[absent])
+            _check_places(absent & (rank <= ends), placed.length, sizes, user)
         design |= {"missing": rule, "n_missing": int(absent.sum())}
         if lists == "top":
             # Ranks are known to this depth; it is where the shortest of these lists ends.
-            known = placed.length[absent] if depth is None else np.minimum(placed.length, depth)
-            design["depth"] = int(known.min())
+            design["depth"] = int((ends[absent] if depth is None else ends).min())
     keep = ~absent if rule == "drop" else np.ones(len(rank), dtype=bool)
     if not keep.any():
         raise InvalidDataError("no target is in its user's list, so none is left; check the ids")
@@ -173,6 +175,30 @@ def rank_in_lists(
             version=__version__,
         ),
     )
+
+
+def _last_places(n_items: Int, user: NDArray[Any], item: NDArray[Any]) -> Int:
+    """The last rank for a user's last target, the one before for the one before, and so on.
+
+    >>> _last_places(np.array([9, 9, 5]), np.array([1, 1, 2]), np.array([30, 40, 30])).tolist()
+    [8, 9, 5]
+    """
+    who, what = distinct_ids(user)[1], distinct_ids(item)[1]
+    order = np.lexsort((-what, who))
+    first = np.searchsorted(who[order], who[order])
+    place = np.empty_like(who)
+    place[order] = np.arange(len(order)) - first
+    return np.asarray(n_items - place)
+
+
+def _check_places(taken: NDArray[np.bool_], length: Int, n_items: Int, user: NDArray[Any]) -> None:
+    if taken.any():
+        row = int(np.argmax(taken))
+        raise InvalidDataError(
+            f"the list of user {user[row]} has {length[row]:,} items, and with the targets that "
+            f"are not in it there are more than n_items {n_items[row]:,}; n_items is the size of "
+            "the catalogue the lists were made from"
+        )
 
 
 def _check_lengths(length: Int, n_items: Int, user: NDArray[Any]) -> None:

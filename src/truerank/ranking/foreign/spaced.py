@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from truerank.data.arrow_text import parse_csv
 from truerank.data.delimited import BLANKS, Spaced
 from truerank.data.frames import reading
 from truerank.errors import FileFormatError
@@ -37,7 +38,7 @@ def read_spaced(
     from pyarrow import csv
 
     with reading(path, what), pa.input_stream(str(path), compression="detect") as text:
-        return csv.read_csv(
+        table: pa.Table = parse_csv(
             Spaced(text, blanks),
             read_options=csv.ReadOptions(column_names=names),
             parse_options=csv.ParseOptions(delimiter=" ", quote_char=False),
@@ -47,3 +48,4 @@ def read_spaced(
                 null_values=[],
             ),
         )
+    return table

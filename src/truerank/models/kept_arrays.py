@@ -1,0 +1,92 @@
+"""Every array that a fitted model may keep in one table: what its axes are and what it holds.
+
+``users`` and ``items`` are those of the vocabularies. Any other axis has one length in all arrays
+of a model: user and item factors have the same dimensions.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from truerank.models.stored_arrays import check_array
+
+
+class Kept(NamedTuple):
+    """What an array must be.
+
+    Attributes:
+        axes: Their names.
+        kind: ``"f"`` for floats, ``"i"`` for counts, which are not negative.
+        finite: Whether every number must be finite.
+        sparse: Whether it is sparse; None for either.
+    """
+
+    axes: tuple[str, ...]
+    kind: str = "f"
+    finite: bool = True
+    sparse: bool | None = False
+
+
+ARRAYS: dict[str, Kept] = {
+    "history": Kept(("users", "items"), sparse=True),
+    "seen": Kept(("users", "items"), sparse=True),
+    "known": Kept(("users", "items"), sparse=True),
+    "neighbours": Kept(("users", "users"), sparse=True),
+    "shares": Kept(("items", "items"), sparse=True),
+    "item_item": Kept(("items", "items"), sparse=None),
+    "user_factors": Kept(("users", "dimensions")),
+    "item_factors": Kept(("items", "dimensions")),
+    "implicit_factors": Kept(("items", "dimensions")),
+    "encoder": Kept(("items", "dimensions")),
+    "decoder": Kept(("items", "dimensions")),
+    "offset": Kept(("items",)),
+    "item_counts": Kept(("items",), kind="i"),
+    "head": Kept(("items",)),
+    "tail": Kept(("items",)),
+    "sigma": Kept(("singular values",)),
+    "lambdas": Kept(("singular values",)),
+    "objectives": Kept(("objectives",)),
+    "objective": Kept(("rounds",)),
+    "gap": Kept(("rounds",)),
+    "losses": Kept(("epochs",)),
+    "validations": Kept(("epochs",), finite=False),
+    "values": Kept(("values",)),
+}
+"""A model with an array of another name gets a line here."""
+
+
+def check_arrays(
+    arrays: dict[str, NDArray[Any] | sparse.csr_array], *, n_users: int, n_items: int
+) -> None:
+    """Every array is what the table says, for these vocabularies.
+
+    Raises:
+        ValueError: If one is not.
+    """
+    lengths = {"users": n_users, "items": n_items}
+    for name, array in arrays.items():
+        kept = ARRAYS[name]
+        is_sparse = bool(sparse.issparse(array))
+        if array.ndim != len(kept.axes) or (kept.sparse is not None and kept.sparse != is_sparse):
+            raise ValueError(f"{name} of another kind")
+        shape = tuple(
+            lengths.setdefault(axis, n) for axis, n in zip(kept.axes, array.shape, strict=True)
+        )
+        if array.shape != shape:
+            raise ValueError(f"{name} of shape {array.shape} in the place of {shape}")
+        content: Any = array.data if is_sparse else array
+        check_array(content, shape=content.shape, kind=kept.kind, finite=kept.finite)
+        if kept.kind == "i" and np.any(content < 0):
+            raise ValueError(f"{name} below 0")
+
+
+def check_ids(ids: NDArray[Any]) -> None:
+    """External ids: integers or strings, ascending, without repeats."""
+    if ids.ndim != 1 or ids.dtype.kind not in "iuU" or not ids.dtype.isnative:
+        raise ValueError("ids that are neither integers nor strings")
+    if np.any(ids[1:] <= ids[:-1]):
+        raise ValueError("ids that do not ascend")

@@ -194,7 +194,7 @@ def test_an_item_of_everybody_and_more_dimensions_than_items() -> None:
 
 
 def test_weight_zero_is_no_interaction() -> None:
-    zero = tr.Interactions.from_arrays([0, 0, 1], [0, 1, 1], weight=[2.0, 0.0, 1.0])
+    zero = tr.Interactions.from_arrays([0, 0, 1], [0, 1, 1], weight=[2.0, 0.0, 1.0], min_rating=0.0)
     without = tr.Interactions.from_arrays([0, 1], [0, 1], weight=[2.0, 1.0])
     a, b = (fitted(x, epochs=2).score_all(np.arange(2)) for x in (zero, without))
     np.testing.assert_array_equal(a, b)
@@ -225,7 +225,7 @@ def test_settings_that_cannot_be(setting: dict[str, Any], sentence: str) -> None
 
 
 def test_negative_weights_are_refused() -> None:
-    data = tr.Interactions.from_arrays([0, 1], [0, 1], weight=[1.0, -2.0])
+    data = tr.Interactions.from_arrays([0, 1], [0, 1], weight=[1.0, -2.0], min_rating=-2.0)
     with pytest.raises(InvalidDataError, match="must not be negative, got -2"):
         IALS().fit(data)
 

@@ -29,7 +29,7 @@ def by_the_formula(X: np.ndarray, k: int, name: str, shrink: float) -> np.ndarra
 def as_data(X: np.ndarray) -> tr.Interactions:
     users, items = np.nonzero(X)
     return tr.Interactions.from_arrays(
-        users, items, weight=X[users, items],
+        users, items, weight=X[users, items], min_rating=-np.inf,
         user_ids=np.arange(X.shape[0]), item_ids=np.arange(X.shape[1]),
     )  # fmt: skip
 

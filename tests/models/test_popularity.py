@@ -14,7 +14,7 @@ def test_scores_are_counts_for_known_and_new_users() -> None:
 
 
 def test_weights_do_not_count() -> None:
-    data = tr.Interactions.from_arrays([0, 1, 1], [0, 1, 2], weight=[5.0, 1.0, 0.0])
+    data = tr.Interactions.from_arrays([0, 1, 1], [0, 1, 2], weight=[5.0, 1.0, 0.0], min_rating=0.0)
     assert tr.models.Popularity().fit(data).score_all(np.array([0])).tolist() == [[1, 1, 1]]
 
 

@@ -22,7 +22,7 @@ def random_matrix(seed: int, *, users: int = 40, items: int = 9, weighted: bool 
 def as_data(X: np.ndarray) -> tr.Interactions:
     users, items = np.nonzero(X)
     return tr.Interactions.from_arrays(
-        users, items, weight=X[users, items],
+        users, items, weight=X[users, items], min_rating=-np.inf,
         user_ids=np.arange(X.shape[0]), item_ids=np.arange(X.shape[1]),
     )  # fmt: skip
 

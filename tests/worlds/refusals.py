@@ -71,7 +71,21 @@ def _sizes_differ(world: World) -> bool:
     return len(np.unique(table.n_sampled)) > 1 or len(np.unique(table.n_items)) > 1
 
 
+def _nobody_to_learn_from(world: World) -> bool:
+    """Nearby learns from users with two items and not all, and sets one in ten of them aside."""
+    train = world.split.train
+    long = train.user_counts >= 2
+    aside = max(1, round(0.1 * int(long.sum())))
+    learners = int((long & (train.user_counts < train.n_items)).sum())
+    return "Nearby" in world.plan.models and learners <= aside
+
+
 REFUSALS = (
+    Refusal(
+        "no user has two items|no user is left to learn from",
+        _nobody_to_learn_from,
+        "one to learn from and one to judge are needed",
+    ),
     Refusal("nothing can be held out", _nothing_to_hold_out, "users have too few items"),
     Refusal("nothing is held out", _always, "the world's own rules may drop everything"),
     Refusal("nothing is left to train on", _always, "the world may hold out everything"),

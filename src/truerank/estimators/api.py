@@ -24,6 +24,9 @@ from truerank.ranking.table import RankTable
 
 Float = NDArray[np.float64]
 
+ROUNDING = 1e-9
+"""How far a value may leave its limits without a word."""
+
 
 def estimate(
     table: RankTable,
@@ -96,7 +99,9 @@ def estimate(
         if fraction > 0 and chosen not in ("exact", "naive"):
             mass = estimator.distribution(problem, shares[:, 0])
         for k, i in enumerate(positions):
-            found = _result(wanted[i], values[k], sample.n_users, chosen, notes[k])
+            found = _result(
+                wanted[i], *_cut(wanted[i], values[k], notes[k]), sample.n_users, chosen
+            )
             part = None
             if mass is not None:
                 part = user_part(
@@ -165,8 +170,21 @@ def _grouped(metrics: list[Metric], sample: Sample) -> list[tuple[list[int], Flo
     return groups
 
 
+def _cut(metric: Metric, values: Float, notes: Diagnostics) -> tuple[Float, Diagnostics]:
+    """Values cut at the metric's limits, which is never further from the truth.
+
+    Linear estimators leave them by chance; targets of one user that were sampled apart may all be
+    estimated at rank 1, which no list allows.
+    """
+    low, high = metric.limits
+    if not low - ROUNDING <= values[0] <= high + ROUNDING:
+        said = f"the estimate {values[0]:.4g} is beyond what {metric} can be, and was cut there"
+        notes = replace(notes, notes=(*notes.notes, said))
+    return np.clip(values, low, high), notes
+
+
 def _result(
-    metric: Metric, values: Float, n_users: int, method: str, diagnostics: Diagnostics
+    metric: Metric, values: Float, diagnostics: Diagnostics, n_users: int, method: str
 ) -> Estimate:
     replicates = values[1:]
     return Estimate(
@@ -218,6 +236,6 @@ def _from_exact_ranks(
         resampled = drawn.sums(one, number, values * weight, 1)[0] / weights
         all_values = [float(values @ weight / weight.sum()), *resampled]
         results.append(
-            _result(metric, np.array(all_values), n_users, "exact", exact_diagnostics(table))
+            _result(metric, np.array(all_values), exact_diagnostics(table), n_users, "exact")
         )
     return results

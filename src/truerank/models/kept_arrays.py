@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.data.id_order import distinct_ids
 from truerank.models.stored_arrays import check_array
 
 
@@ -85,8 +86,12 @@ def check_arrays(
 
 
 def check_ids(ids: NDArray[Any]) -> None:
-    """External ids: integers or strings, ascending, without repeats."""
+    """External ids: integers or strings, in the order of ids, without repeats.
+
+    Text may also stand by letters, as it once did where it is all numbers.
+    """
     if ids.ndim != 1 or ids.dtype.kind not in "iuU" or not ids.dtype.isnative:
         raise ValueError("ids that are neither integers nor strings")
-    if np.any(ids[1:] <= ids[:-1]):
+    ascending = not np.any(ids[1:] <= ids[:-1])
+    if not ascending and not np.array_equal(distinct_ids(ids)[0], ids):
         raise ValueError("ids that do not ascend")

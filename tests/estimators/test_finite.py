@@ -284,3 +284,11 @@ def test_mistakes_have_a_sentence() -> None:
     wrong = replace(foreign, header=replace(foreign.header, n_population=2))
     with pytest.raises(InvalidDataError, match="3 users and says that there are 2"):
         tr.estimate(wrong, "recall@1", population="finite")
+
+
+def test_a_method_without_a_distribution_is_refused_for_these_users() -> None:
+    table = tr.RankTable.from_arrays(
+        rank=[1, 5, 9], n_sampled=10, n_items=500, header=tr.ranking.Header(n_population=9)
+    )
+    with pytest.raises(InvalidArgumentError, match="must be 'infinite' for method 'cls'"):
+        tr.estimate(table, "recall@5", method="cls", population="finite")

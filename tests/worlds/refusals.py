@@ -127,6 +127,11 @@ REFUSALS = (
         "the target alone",
     ),
     Refusal(
+        "for method 'cls'",
+        lambda world: world.plan.method == "cls" and world.plan.population == "finite",
+        "errors of a finite population need a distribution of ranks",
+    ),
+    Refusal(
         "a monotone function of the rank",
         lambda world: world.plan.method == "cls",
         "the method says so",

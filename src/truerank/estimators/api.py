@@ -79,6 +79,11 @@ def estimate(
     exact = bool(table.is_exact.all())
     chosen = "exact" if method == "auto" and exact and not parameters else method
     estimator = make_method(chosen, parameters)
+    if fraction > 0 and chosen == "cls":
+        raise InvalidArgumentError(
+            "population", population, "'infinite' for method 'cls'",
+            "it tells no distribution of ranks, so what is due to the users is unknown; use auto",
+        )  # fmt: skip
     if chosen == "exact" and exact:
         joint = _from_exact_ranks(table, wanted, n_boot=_resamples(chosen, n_boot), seed=seed)
         return [_about(e, table, population, finite_ratio(fraction, e.replicates)) for e in joint]

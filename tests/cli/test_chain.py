@@ -28,6 +28,7 @@ def test_fit_rank_estimate_compare(run: Run, ratings: Path, tmp_path: Path) -> N
     fitted = run("fit", "--data", ratings, "--split", latest, "--model", "ease", "--set", "l2=20")
     assert fitted.code == 0, fitted
     assert "columns: user = 'userId', item = 'movieId', timestamp = 'timestamp'" in fitted.err
+    assert "; not read: " not in fitted.err
     assert "ease (l2 = 20" in fitted.out
     assert "80 interactions of 80 users" in fitted.out
     path = tmp_path / "ratings-ease-l2-20.model"

@@ -523,3 +523,19 @@ def test_sampled_ranks_said_to_be_exact_are_suspicious(run: Run, tmp_path: Path)
     assert "suspicious" not in right.err
     too_small = run("estimate", "r.csv", "--n-items", 12_929, "--n-sampled", 50).sentence
     assert "is larger than n_sampled 50" in too_small
+
+
+def test_columns_that_nobody_reads_are_named(run: Run, tmp_path: Path) -> None:
+    """A rating under a name that we do not know: without a word, dislikes would be positives."""
+    rows = [f"k{u};b{(u * i) % 13};{(-1) ** (u + i)};x" for u in range(9) for i in range(1, 6)]
+    lines = list(dict.fromkeys(rows))
+    (tmp_path / "b.csv").write_text("\n".join(["Kunde;ISBN;Bewertung;Notiz", *lines]) + "\n")
+    options = ("--data", "b.csv", "--user-column", "Kunde", "--model", "popularity")
+    done = run("rank", *options, "--duplicates", "first")
+    assert done.code == 0, done
+    assert "not read: 'Bewertung', 'Notiz', so every row counts as a positive" in done.err
+    rated = run(
+        "rank", *options, "--duplicates", "first", "--rating-column", "Bewertung", "--out", "r2"
+    )
+    assert "not read: 'Notiz'" in rated.err
+    assert "every row counts" not in rated.err

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import truerank as tr
+from truerank import compare
 from truerank.comparison.alignment import align
 from truerank.errors import InvalidArgumentError, InvalidDataError
 
@@ -97,3 +98,15 @@ def test_nothing_in_common_and_an_unknown_rule() -> None:
 def test_common_rows_of_different_splits_can_be_asked_for() -> None:
     found = align({"a": table([1, 2], split="x"), "b": table([2, 3], split="y")}, "common")
     assert found["a"].user.tolist() == [2]
+
+
+def test_rows_in_common_of_different_training_data_are_doubted() -> None:
+    """A model may have seen what is held out here: 'better' must not stand without a word."""
+    users = list(range(40))
+    a, b = (table(users, data=data) for data in ("x", "y"))
+    with pytest.raises(InvalidDataError, match="same training data"):
+        compare({"a": a, "b": b}, ["recall@5"], progress=False)
+    verdict = compare({"a": a, "b": b}, ["recall@5"], align="common", progress=False)
+    assert "a and b were fitted on different training data" in verdict.sentence
+    alike = compare({"a": a, "b": a}, ["recall@5"], align="common", progress=False)
+    assert "different training data" not in alike.sentence

@@ -39,6 +39,7 @@ class Source:
         encoding: What a text file is written in; None to find it.
         split: The split in words.
         found: The columns that were read, filled while reading.
+        unread: The others.
     """
 
     data: str
@@ -55,6 +56,7 @@ class Source:
     encoding: str | None = None
     split: str = USUAL_SPLIT
     found: dict[str, str] = field(default_factory=dict, init=False, repr=False)
+    unread: list[str] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         parse_split(self.split)  # a mistake is seen before anything is read
@@ -102,7 +104,13 @@ class Source:
     @property
     def columns(self) -> str:
         """Which columns were taken, in words; empty for a data set by name."""
-        return ", ".join(f"{name} = {column!r}" for name, column in self.found.items())
+        taken = ", ".join(f"{name} = {column!r}" for name, column in self.found.items())
+        if not self.unread:
+            return taken
+        left = ", ".join(map(repr, self.unread[:5])) + (", ..." if self.unread[5:] else "")
+        rated = any(name == "weight" or "rating" in name for name in self.found)
+        meaning = "" if rated else ", so every row counts as a positive (--rating-column)"
+        return f"{taken}; not read: {left}{meaning}"
 
     @property
     def is_file(self) -> bool:
@@ -175,6 +183,7 @@ class Source:
         for name, column in found.items():
             said = name if name != "weight" or weight else f"positives {least} by rating"
             self.found[said] = column
+        self.unread[:] = [name for name in columns.names if name not in found.values()]
         return found
 
 

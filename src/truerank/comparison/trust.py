@@ -43,6 +43,7 @@ def doubts(
         found.append(f"only {sampled} is estimated: a bias of its estimate stays in the difference")
     elif not kinds[0]:
         found += _unlike(tables)
+    found += _origin_caveats(names, tables)
     found += _tie_caveats(names, tables)
     if one.n_users < FEW_USERS and not (one.known and other.known):
         found.append(f"{one.n_users} users are too few for any interval")
@@ -58,6 +59,20 @@ def _unlike(tables: tuple[RankTable, RankTable]) -> list[str]:
     if first.seed != second.seed:
         return ["the two tables met different rivals (seeds differ), so noise does not cancel"]
     return []
+
+
+def _origin_caveats(names: tuple[str, str], tables: tuple[RankTable, RankTable]) -> list[str]:
+    """Rows in common of different splits: only ``align='common'`` lets them through."""
+    told = " and ".join(names)
+    first, second = (table.header for table in tables)
+    found = []
+    for one, other, what in (
+        (first.data, second.data, "were fitted on different training data"),
+        (first.split, second.split, "come from different splits"),
+    ):
+        if one is not None and other is not None and one != other:
+            found.append(f"{told} {what}, so one may have seen more, or what is held out here")
+    return found[:1]
 
 
 def _tie_caveats(names: tuple[str, str], tables: tuple[RankTable, RankTable]) -> list[str]:

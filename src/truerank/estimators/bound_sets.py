@@ -89,6 +89,8 @@ def _runs(stratum: Stratum, level: int, cuts: Int, grid: RankGrid, replacement: 
         return np.diff(below, axis=0, prepend=0.0)
     if level == 0:  # whoever ends here does so for sure, but for one rank that may go on
         last = max(int(levels.go_on[0]), 1)
+        if last > n:  # the budget takes everybody on
+            return P
         ranks = np.arange(last, n + 1)
         run, stops = np.searchsorted(cuts, ranks, side="left"), stopping(levels, 0, ranks[:1])[0]
         A = np.zeros((1 + len(P), len(grid)))

@@ -13,7 +13,8 @@ MARK = "†"
 
 MARK_NOTE = (
     f"{MARK} extrapolated: the samples alone tell no more than the range before the number; the "
-    "number rests on the assumption that ranks are spread smoothly."
+    "number rests on the assumption that ranks are spread smoothly (or, where it is naive, that a "
+    "sample is the catalogue)."
 )
 
 

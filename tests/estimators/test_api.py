@@ -91,6 +91,7 @@ def test_weights_stand_for_repeated_rows() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:suspicious")
 def test_several_targets_per_user_weigh_as_the_metric_says() -> None:
     """At a sample of nearly everything, the estimate must be the per-user metric."""
     rng = np.random.default_rng(8)

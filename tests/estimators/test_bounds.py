@@ -10,6 +10,7 @@ import pytest
 from scipy import optimize, stats
 
 from truerank.errors import InvalidArgumentError
+from truerank.estimators import estimate
 from truerank.estimators.blindspot import blind_spot
 from truerank.estimators.bounds import compatible_set, identification_bounds
 from truerank.estimators.cells import cells_of
@@ -17,6 +18,7 @@ from truerank.estimators.em import em
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.problem import Problem
 from truerank.metrics import parse
+from truerank.ranking import RankTable
 from truerank.ranking.designs import Adaptive, Levels, Sampled
 
 from .bounds_world import (
@@ -206,6 +208,25 @@ def test_impossible_counts_are_reported_and_still_bounded() -> None:
         assert 0 <= low <= high <= 1
     spot = blind_spot(problem, problem.cells.shares, ks=[10])
     assert spot.sentences[0] == found.note
+
+
+def test_bounds_of_a_misfit_are_wide_and_hold_the_estimate() -> None:
+    """Moved until just one law of ranks is left, the bands gave bounds a point wide."""
+    table = RankTable.from_arrays(rank=np.repeat([1, 60, 100], 2000), n_sampled=100, n_items=5000)
+    for found in estimate(table, ["recall@10", "ndcg@50", "mrr"], n_boot=0):
+        assert any("no distribution of global" in note for note in found.diagnostics.notes)
+        assert found.diagnostics.bounds is not None
+        low, high = found.diagnostics.bounds
+        assert low <= found.value <= high
+        assert high - low > 0.1
+
+
+def test_very_different_numbers_of_candidates_are_said() -> None:
+    n_items = np.repeat([10, 14, 20], 100)
+    for sizes, said in ((n_items, True), (n_items[100:], False)):
+        table = RankTable.from_arrays(rank=np.ones_like(sizes), n_sampled=3, n_items=sizes)
+        notes = estimate(table, "recall@1", n_boot=0)[0].diagnostics.notes
+        assert any("candidates differ from 10 to 20" in note for note in notes) == said
 
 
 def test_possible_counts_have_no_note() -> None:

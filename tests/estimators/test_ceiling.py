@@ -13,6 +13,7 @@ import pytest
 from scipy.special import binom
 
 import truerank as tr
+from truerank.errors import DataWarning
 from truerank.estimators.ceiling import (
     FALSE_ALARMS,
     RATIOS,
@@ -109,7 +110,10 @@ def sampled_said_exact(n: int = 100, rows: int = 2_946) -> tr.RankTable:
 
 def test_estimates_say_what_is_suspicious_and_what_to_say_instead() -> None:
     table = sampled_said_exact()
-    (found,) = tr.estimate(table, "recall@10", n_boot=0)
+    with pytest.warns(DataWarning, match="suspicious: these ranks are said to be exact"):
+        (found,) = tr.estimate(table, "recall@10", n_boot=0)
+    assert str(found).endswith("suspicious, see its notes)")
+    assert found.to_dict()["suspicious"]
     (note,) = found.diagnostics.notes
     assert note.startswith("suspicious: these ranks are said to be exact among 12,929 items, but ")
     assert "none of 2,946 is above 99, so they look like ranks among a sample" in note
@@ -119,7 +123,29 @@ def test_estimates_say_what_is_suspicious_and_what_to_say_instead() -> None:
     several = tr.RankTable.from_arrays(
         table.rank, N, N, user=np.arange(len(table)) // 2, item=np.arange(len(table))
     )
-    assert tr.estimate(several, "recall@10", n_boot=0)[0].diagnostics.notes == (note,)
+    with pytest.warns(DataWarning):
+        assert note in tr.estimate(several, "recall@10", n_boot=0)[0].diagnostics.notes
+
+
+@pytest.mark.parametrize("method", ["auto", "mle", "naive"])
+def test_other_methods_and_a_sampled_row_do_not_silence_it(method: str) -> None:
+    table = sampled_said_exact()
+    n_sampled = np.where(np.arange(len(table)) == 0, 5000, N)
+    mixed = tr.RankTable.from_arrays(table.rank, n_sampled, N)
+    with pytest.warns(DataWarning, match=f"none of {len(table) - 1:,} is above 99"):
+        (found,) = tr.estimate(mixed, "recall@10", method, n_boot=0)
+    assert found.diagnostics.suspicious
+
+
+def test_ranks_that_items_of_one_user_share_are_suspected() -> None:
+    """Two first places: nDCG@1 was 2."""
+    shared = tr.RankTable.from_arrays([1, 1, 3], 50, 50, user=[0, 0, 1], item=[0, 1, 2])
+    with pytest.warns(DataWarning, match="1 of 3 exact ranks are also the rank of another held-"):
+        found = tr.estimate(shared, ["ndcg@1", "precision@1"], n_boot=50)
+    assert [e.value for e in found] == [0.5, 0.5]
+    assert all(0 <= e.interval()[0] <= e.value <= e.interval()[1] <= 1 for e in found)
+    joint = tr.RankTable.from_arrays([1, 2, 3], 50, 50, user=[0, 0, 1], item=[0, 1, 2])
+    assert not tr.estimate(joint, "ndcg@1", n_boot=0)[0].diagnostics.suspicious
 
 
 def test_what_was_sampled_as_said_or_ranked_here_is_not_suspected() -> None:
@@ -131,6 +157,7 @@ def test_what_was_sampled_as_said_or_ranked_here_is_not_suspected() -> None:
     assert ceiling_notes(tr.RankTable.from_arrays(table.rank, N, N, header=header)) == ()
 
 
+@pytest.mark.filterwarnings("ignore:suspicious")
 def test_a_comparison_doubts_the_model_by_name() -> None:
     rng = np.random.default_rng(6)
     tables = {

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from truerank.errors import InvalidArgumentError
+from truerank.estimators.cells import cells_of
 from truerank.estimators.em import MaximumLikelihood, WeightedMaximumLikelihood
 from truerank.estimators.grid import COLUMNS, EXACT_RANKS, RankGrid
 from truerank.estimators.krichene import BiasVariance, ConstrainedLeastSquares, RankUnbiased
 from truerank.estimators.mapping import Mapping
 from truerank.estimators.mes import MaximumEntropy
 from truerank.estimators.minimum_error import MinimumError
-from truerank.estimators.problem import Estimator
+from truerank.estimators.problem import Estimator, Problem
 from truerank.estimators.simple import Naive
 from truerank.metrics import as_metric, parse
 
@@ -84,3 +85,16 @@ def test_the_grid_changes_no_metric_by_a_thousandth(method: Estimator, simulate)
     on_ranks = method.values(dense, metrics, shares)
     np.testing.assert_allclose(on_bins, on_ranks, rtol=1e-3, atol=0)
     np.testing.assert_allclose(on_bins, on_ranks, rtol=1e-5, atol=1e-12)
+
+
+def test_auc_of_rows_with_different_numbers_of_candidates() -> None:
+    """The mean of 1 - (R - 1) / (N - 1) over the rows' N, not the value at the largest of them."""
+    sizes, weight = np.array([4, 6, 11, 21]), np.array([1.0, 2.0, 3.0, 4.0])
+    cells, _ = cells_of(np.ones(4, np.int64), np.full(4, 3), sizes, weight, replacement=False)
+    grid = Problem.of(cells, n_rows=10.0).grid
+    F = grid.metric_values(parse("auc"))
+    for rank in range(1, 5):  # up to the least of them
+        direct = ((1 - (rank - 1) / (sizes - 1)) * weight).sum() / weight.sum()
+        assert F[rank - 1] == pytest.approx(direct, abs=1e-12)
+    assert F.min() == 0.0
+    assert grid.metric_values(parse("recall@3")).tolist() == [1.0] * 3 + [0.0] * 18

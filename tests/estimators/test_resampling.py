@@ -75,6 +75,7 @@ def test_standard_error_of_a_recall_is_the_textbook_one(n_users: int, n_sampled:
     assert within_standard_errors(naive.std_error, theory, N_BOOT, groups)
 
 
+@pytest.mark.filterwarnings("ignore:suspicious")
 def test_standard_error_counts_users_with_several_rows_once() -> None:
     """Rows of one user agree here, so five of them are worth one: groups keep users whole."""
     n_users = MOST_DRAWN + 5_000

@@ -154,7 +154,7 @@ def test_by_hand(name: str, ranks: list[int], expected: float) -> None:
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.integers(1, 9))
 def test_equal_ranks_never_leave_the_unit_interval(ranks: list[int], k: int) -> None:
-    for name in ("hit", "mrr", "ap", "ap-capped", "auc"):
+    for name in DEFINITIONS:
         value = metric_of(name, k).per_user([0] * len(ranks), ranks, 9)[1][0]
         assert 0.0 <= value <= 1.0
 

@@ -9,12 +9,16 @@ from collections.abc import Sequence
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; a user's mistake is one sentence and exit code 2, Ctrl-C is 130."""
+    import warnings
+
     import typer
 
     from truerank.cli.app import app
     from truerank.cli.mistakes import UsageError, in_our_words, usage_sentence
-    from truerank.errors import TruerankError
+    from truerank.errors import DataWarning, TruerankError
 
+    # What was read is remarked upon where it is read, and results carry their own notes.
+    warnings.simplefilter("ignore", DataWarning)
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = typer.main.get_command(app)
     try:

@@ -46,6 +46,8 @@ Float = NDArray[np.float64]
 RESAMPLED_TESTS = ("z", "bootstrap")
 """Tests for estimates, from joint resamples of the users."""
 
+FEW_USERS = "so few users could all differ one way by chance: no interval"
+
 KNOWN = "known"
 """In place of a test, where there is nothing to test."""
 
@@ -149,7 +151,7 @@ def _within(metric: Metric, low: float, high: float) -> tuple[float, float]:
     """An interval of a difference, cut where no difference of the metric can be."""
     least, most = metric.limits
     span = most - least
-    return max(low, -span), min(high, span)
+    return float(np.clip(low, -span, span)), float(np.clip(high, -span, span))
 
 
 def _from_resamples(
@@ -160,28 +162,37 @@ def _from_resamples(
     test: str,
     level: float,
 ) -> Difference:
+    r"""The difference with the interval that belongs to its test, so that they never disagree.
+
+    ``z``: :math:`d \pm z\,\mathrm{SE}`. ``bootstrap``: :math:`d \pm q`, with q the quantile of
+    :math:`|d^{(b)} - d|`, whose tail beyond :math:`|d|` is p. Where n users all speak for one
+    model, chance would let them do so with probability :math:`2^{1 - n}`: p is never below it, and
+    where that exceeds 1 - level no interval is given.
+    """
     a, b = estimates
     value = a.value - b.value
     error = float(drawn.std(ddof=1)) if a.n_users > 1 else float("nan")
-    if a.n_users == 1:  # every resample is that user
-        drawn = np.full_like(drawn, np.nan)
-        p, note = 1.0, ONE_USER
-    elif error == 0:
-        p, note = 1.0, "no resample of the users changes the difference"
-        if value != 0:
-            p = SMALLEST_P
+    least_p = max(SMALLEST_P, 2.0 ** (1 - min(a.n_users, 1000)))
+    note = ""
+    if error == 0:
+        p, half = (least_p if value else 1.0), 0.0
+        note = "no resample of the users changes the difference"
     elif test == "bootstrap":
-        p, note = float((1 + (abs(drawn - value) >= abs(value)).sum()) / (1 + len(drawn))), ""
+        far = abs(drawn - value)
+        p = float((1 + (far >= abs(value)).sum()) / (1 + len(drawn)))
+        half = float(np.quantile(far, level))
     else:
-        p, note = max(SMALLEST_P, float(2 * stats.norm.sf(abs(value) / error))), ""
-    ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    low, high = _within(metric, float(ends[0]), float(ends[1]))
+        p = float(2 * stats.norm.sf(abs(value) / error))
+        half = float(stats.norm.ppf(0.5 + level / 2)) * error
+    if least_p > 1 - level:
+        half, note = float("nan"), ONE_USER if a.n_users == 1 else FEW_USERS
+    low, high = _within(metric, value - half, value + half)
     return Difference(
         value=value,
         std_error=error,
         low=low,
         high=high,
-        p_value=p,
+        p_value=1.0 if a.n_users == 1 else max(p, least_p),
         effect_size=value / (error * a.n_users**0.5) if error > 0 else 0.0,
         test=test,
         note=note,

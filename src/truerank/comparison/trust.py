@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from truerank.estimators import Estimate
-from truerank.estimators.ceiling import ceiling_notes
+from truerank.estimators.api import FEW_USERS
+from truerank.estimators.diagnostics import suspicions_about
 from truerank.estimators.remedies import next_design
 from truerank.ranking import RankTable
-
-FEW_USERS = 30
-"""Below this many users neither resampling nor a normal interval means much."""
 
 
 def doubts(
@@ -36,8 +34,8 @@ def doubts(
             f"rests on smoothness; {'; '.join(advice)}"
         )
     kinds = [bool(table.is_exact.all()) for table in tables]
-    for name, table, exact in zip(names, tables, kinds, strict=True):
-        found += [f"{name} is {note}" for note in ceiling_notes(table) if exact]
+    for name, table in zip(names, tables, strict=True):
+        found += [f"{name} is {note}" for note in suspicions_about(table)]
     if kinds[0] != kinds[1]:
         sampled = names[kinds.index(False)]
         found.append(f"only {sampled} is estimated: a bias of its estimate stays in the difference")

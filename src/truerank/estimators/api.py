@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.estimators.diagnostics import diagnose, exact_diagnostics
+from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError
+from truerank.estimators.diagnostics import diagnose, exact_diagnostics, suspicions_about
 from truerank.estimators.finite import finite_note, finite_ratio, sampled_fraction, user_part
 from truerank.estimators.methods import SLOW_TO_REFIT, make_method
 from truerank.estimators.population import Population, checked_population
@@ -26,6 +27,9 @@ Float = NDArray[np.float64]
 
 ROUNDING = 1e-9
 """How far a value may leave its limits without a word."""
+
+FEW_USERS = 30
+"""Below this many users neither resampling nor a normal interval means much."""
 
 
 def estimate(
@@ -72,6 +76,9 @@ def estimate(
     if table.header.design.get("kind") == "mixed":
         raise InvalidDataError("this table mixes replacement flags; estimate each part by itself")
     table = table.without_weightless_users()
+    suspicions = suspicions_about(table)
+    for said in suspicions:
+        warnings.warn(said, DataWarning, stacklevel=2)
     sample = Sample.of(table)
     _check_cutoffs(wanted, sample)
     population = checked_population(population)
@@ -85,7 +92,10 @@ def estimate(
             "it tells no distribution of ranks, so what is due to the users is unknown; use auto",
         )  # fmt: skip
     if chosen == "exact" and exact:
-        joint = _from_exact_ranks(table, wanted, n_boot=_resamples(chosen, n_boot), seed=seed)
+        common = exact_diagnostics(table, suspicions)
+        joint = _from_exact_ranks(
+            table, wanted, common, n_boot=_resamples(chosen, n_boot), seed=seed
+        )
         return [_about(e, table, population, finite_ratio(fraction, e.replicates)) for e in joint]
     whole = Problem.of(sample.cells, n_rows=sample.n_users)
     results: dict[int, Estimate] = {}
@@ -98,7 +108,7 @@ def estimate(
         values = factors * estimator.values(problem, group, shares)
         notes = diagnose(
             problem, group, shares[:, 0], values[:, 0], table=table, method=chosen,
-            scale=float(factors[0]), bounds=bounds, level=level,
+            scale=float(factors[0]), bounds=bounds, level=level, suspicions=suspicions,
         )  # fmt: skip
         mass = None
         if fraction > 0 and chosen not in ("exact", "naive"):
@@ -192,6 +202,9 @@ def _result(
     metric: Metric, values: Float, diagnostics: Diagnostics, n_users: int, method: str
 ) -> Estimate:
     replicates = values[1:]
+    if n_users < FEW_USERS:
+        said = f"{n_users} user{'s are' if n_users > 1 else ' is'} too few for a reliable interval"
+        diagnostics = replace(diagnostics, notes=(*diagnostics.notes, said))
     return Estimate(
         metric=str(metric),
         value=float(values[0]),
@@ -223,7 +236,7 @@ def _about(found: Estimate, table: RankTable, population: Population, ratio: flo
 
 
 def _from_exact_ranks(
-    table: RankTable, metrics: list[Metric], *, n_boot: int, seed: int
+    table: RankTable, metrics: list[Metric], notes: Diagnostics, *, n_boot: int, seed: int
 ) -> list[Estimate]:
     """Exact ranks: values per user, then their weighted mean.
 
@@ -240,7 +253,5 @@ def _from_exact_ranks(
         _, values = table.per_user(metric)
         resampled = drawn.sums(one, number, values * weight, 1)[0] / weights
         all_values = [float(values @ weight / weight.sum()), *resampled]
-        results.append(
-            _result(metric, np.array(all_values), exact_diagnostics(table), n_users, "exact")
-        )
+        results.append(_result(metric, np.array(all_values), notes, n_users, "exact"))
     return results

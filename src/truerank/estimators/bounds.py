@@ -62,7 +62,7 @@ class CompatibleSet:
         high: Largest.
         level: Confidence that all bands hold.
         slack: 0 if some distribution keeps all bands; else how far, in their widths, all bands
-            were moved outwards: one per cent further than until the first one does.
+            were moved outwards: twice as far as until the first one does.
     """
 
     grid: RankGrid
@@ -97,7 +97,7 @@ class CompatibleSet:
             return ""
         return (
             f"no distribution of global ranks explains these sampled ranks at {self.level:.0%} "
-            f"confidence: the bands had to be widened by {self.slack:.2g} of their width; check "
+            f"confidence: their bands were widened by {self.slack:.2g} of their width; check "
             "that rivals were drawn uniformly, and the table's n_items, replacement and design"
         )
 

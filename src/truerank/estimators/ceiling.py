@@ -88,17 +88,25 @@ def ceiling_notes(table: RankTable) -> tuple[str, ...]:
     design = table.header.design
     if design.get("kind") != "foreign" or design.get("lists") is not None:
         return ()
-    top = suspicious_ceiling(table.rank, table.n_items)
+    exact = table.is_exact
+    rank, n_items = (table.rank, table.n_items) if exact.all() else _rows(table, exact)
+    top = suspicious_ceiling(rank, n_items)
     if top is None:
         return ()
     said = usual_length(top)
     note = (
-        f"suspicious: these ranks are said to be exact among {int(np.median(table.n_items)):,} "
-        f"items, but none of {len(table):,} is above {top:,}, so they look like ranks among a "
+        f"suspicious: these ranks are said to be exact among {int(np.median(n_items)):,} "
+        f"items, but none of {len(rank):,} is above {top:,}, so they look like ranks among a "
         f"sample of about {said:,} candidates, or like lists cut at that length: if they "
         f"are sampled say n_sampled={said}, or this value is wrong"
     )
     return (note,)
+
+
+def _rows(
+    table: RankTable, which: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return table.rank[which], table.n_items[which]
 
 
 def usual_length(top: int) -> int:

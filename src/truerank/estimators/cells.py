@@ -52,6 +52,17 @@ class Cells:
         """Most candidates of any row."""
         return int(self.n_items.max())
 
+    @property
+    def typical(self) -> float | None:
+        r"""The N for which auc, :math:`1 - (R - 1) / (N - 1)`, is the mean over rows that differ.
+
+        :math:`1 / (N - 1)` is the weighted mean of theirs; None where all rows have as many.
+        """
+        if self.n_items.min() == self.n_items.max():
+            return None
+        with np.errstate(divide="ignore"):  # a row of one candidate: N = 1, which auc refuses
+            return 1.0 + 1.0 / float((self.shares / (self.n_items - 1)).sum())
+
     def sizes(self) -> Iterator[tuple[int, int, slice]]:
         """Distinct (n_sampled, n_items), each with its run of cells."""
         new = np.ones(len(self), dtype=bool)

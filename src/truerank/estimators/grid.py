@@ -35,9 +35,11 @@ class RankGrid:
 
     Attributes:
         edges: First rank of each bin, and ``N + 1``; ascending.
+        typical: Candidates of a typical row where rows differ, for auc; None if all have N.
     """
 
     edges: Int
+    typical: float | None = None
 
     @classmethod
     def of(cls, n_items: int, *, exact: int = EXACT_RANKS, columns: int = COLUMNS) -> Self:
@@ -82,15 +84,16 @@ class RankGrid:
         last = self.edges[1:] - 1
         stop = last if metric.k is None else np.minimum(last, metric.k)
         values = np.zeros(len(self))
+        size = self.n_items if self.typical is None else self.typical
         single = (self.widths == 1) & (stop == last)
-        values[single] = _values(metric, self.edges[:-1][single].astype(np.float64), self.n_items)
+        values[single] = _values(metric, self.edges[:-1][single].astype(np.float64), size)
         for j in np.flatnonzero(~single & (stop >= self.edges[:-1])):
             first, inside = int(self.edges[j]), int(stop[j] - self.edges[j] + 1)
             if inside <= 64:
                 ranks = np.arange(first, first + inside, dtype=np.float64)
             else:
                 ranks = first - 0.5 + inside * (np.arange(64) + 0.5) / 64
-            mean = float(_values(metric, ranks, self.n_items).mean())
+            mean = float(_values(metric, ranks, size).mean())
             values[j] = mean * inside / self.widths[j]
         return values
 
@@ -115,9 +118,10 @@ def _edges(n_items: int, exact: int, columns: int) -> Int:
     return edges
 
 
-def _values(metric: Metric, ranks: Float, n_items: int) -> Float:
-    needs_size = metric.name == "auc"
-    return metric.row_values(ranks, n_items if needs_size else None)
+def _values(metric: Metric, ranks: Float, n_items: float) -> Float:
+    if metric.function is not None or metric.name != "auc":
+        return metric.row_values(ranks)
+    return metric.row_values(np.minimum(ranks, n_items), n_items)
 
 
 def _geometric(first: int, last: int, growth: float) -> Int:

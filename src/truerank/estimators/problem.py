@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -41,7 +41,7 @@ class Problem:
     @classmethod
     def of(cls, cells: Cells, *, n_rows: float, grid: RankGrid | None = None) -> Problem:
         """Build grid and likelihood for the cells."""
-        grid = grid or RankGrid.of(cells.largest)
+        grid = grid or replace(RankGrid.of(cells.largest), typical=cells.typical)
         return cls(cells, grid, likelihood_matrix(cells, grid), n_rows)
 
     @property

@@ -14,6 +14,9 @@ from truerank.errors import InvalidArgumentError
 from truerank.estimators.population import Population
 from truerank.estimators.summary_text import estimate_text
 
+NO_SPREAD = 1e-12
+"""A standard error below this is rounding."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostics:
@@ -25,6 +28,7 @@ class Diagnostics:
         blind: Whether the samples alone hardly determine this metric, so that the estimate
             rests on smoothness.
         examined: Whether that was looked at; False for sampled ranks without bounds.
+        suspicious: Whether the ranks can hardly be what they are said to be; the notes say why.
         scored: Mean number of items scored per row.
         notes: All of it in words.
     """
@@ -32,6 +36,7 @@ class Diagnostics:
     bounds: tuple[float, float] | None = None
     blind: bool = False
     examined: bool = True
+    suspicious: bool = False
     scored: float = float("nan")
     notes: tuple[str, ...] = ()
 
@@ -79,17 +84,25 @@ class Estimate:
         )
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Percentiles over resamples of the users; normal where there are fewer than 100.
+        r"""Percentiles over resamples of the users; normal where there are fewer than 100.
 
         It is about the metric of :attr:`population`, and cut at the metric's limits. How often it
         covers, method by method, is measured in docs/coverage.md. Not a number without resamples,
         and from one user, whose resamples are all alike.
+
+        n users of one and the same value v have no spread, but others may: a part
+        :math:`s = 1 - (\alpha/2)^{1/n}` of all users, which n users miss with probability
+        :math:`\alpha/2`, could be at either limit of the metric, so the interval is
+        :math:`v - s\,(v - \min)` to :math:`v + s\,(\max - v)`: for v = 0 the rule of three.
         """
         if not 0 < level < 1:
             raise InvalidArgumentError("level", level, "between 0 and 1")
         if math.isnan(self.std_error):
             return math.nan, math.nan
-        if len(self.replicates) >= 100:
+        if self.std_error < NO_SPREAD and not self.known and np.isfinite(self.limits).all():
+            unseen = 1.0 - ((1.0 - level) / 2) ** (1.0 / self.n_users)
+            ends = self.value + unseen * (np.array(self.limits) - self.value)
+        elif len(self.replicates) >= 100:
             ends = np.quantile(self.replicates, [(1 - level) / 2, (1 + level) / 2])
         else:
             half = float(stats.norm.ppf(0.5 + level / 2)) * self.std_error
@@ -105,6 +118,7 @@ class Estimate:
             "bounds": self.diagnostics.bounds,
             "blind": self.diagnostics.blind,
             "examined": self.diagnostics.examined,
+            "suspicious": self.diagnostics.suspicious,
             "value": self.value,
             "std_error": self.std_error,
             "low": low,

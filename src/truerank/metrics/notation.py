@@ -131,8 +131,9 @@ class Metric:
     ) -> tuple[NDArray[Any], PerUser]:
         """The value of each user, from the ranks of all of the user's held-out items.
 
-        Valid for exact joint ranks: every held-out item of a user ranked in the same list. Work
-        grows as a sort of the rows.
+        Valid for exact joint ranks: every held-out item of a user ranked in the same list. Ranks
+        that a user's items share are those of no list; a value that they would carry beyond the
+        metric's limits is cut there. Work grows as a sort of the rows.
 
         Args:
             user: User of each row, in any order.
@@ -150,7 +151,8 @@ class Metric:
         joint = None if self.function is not None else DEFINITIONS[self.name].joint
         if joint is not None:
             return rows.users, joint(rows, self.k)
-        return rows.users, self.row_weight(rows.size) * rows.sums(self.row_values(rows.rank))
+        values = self.row_weight(rows.size) * rows.sums(self.row_values(rows.rank))
+        return rows.users, np.clip(values, *self.limits)
 
     def _check_cutoff(self, n_items: PerRow | None) -> None:
         if self.k is None or n_items is None or n_items.size == 0:

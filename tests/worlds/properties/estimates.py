@@ -53,10 +53,14 @@ def exact_estimates_are_means_over_users(world: World) -> None:
 
 
 def estimates_lie_in_their_bounds(world: World) -> None:
-    """What the default method says is possible by the identification bounds."""
+    """What the default method says is possible by the identification bounds.
+
+    Not so where numbers of candidates are half as many again apart and more: the estimate says that itself.
+    """
     for e in tr.estimate(world.table, world.safe_metrics(world.table), n_boot=30):
         check_estimate(e)
-        if e.diagnostics.bounds is not None:
+        said = any("numbers of candidates differ" in note for note in e.diagnostics.notes)
+        if e.diagnostics.bounds is not None and not said:
             low, high = e.diagnostics.bounds
             inside = low - PROGRAMME <= e.value <= high + PROGRAMME
             hold(inside, f"{e.metric}: {e.value:.6g} outside its bounds {low:.6g} to {high:.6g}")

@@ -1,4 +1,8 @@
-"""What a command prints and writes: tables for people, JSON for programs, files never lost."""
+"""What a command prints and writes: tables for people, JSON for programs, files never lost.
+
+Names come from files that other people made, and a terminal obeys some of what may be in them. So
+everything that is printed is printed here, and passes :func:`~truerank.report.text.for_terminal`.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +18,24 @@ from truerank.files import check_target, readable_errors
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on standard output; null stands for a number that could not be had."""
+    """One JSON document on standard output; null stands for a number that could not be had.
+
+    What a terminal would obey is written as an escape of JSON, so that no name is changed.
+    """
+    from truerank.report.elements import FORBIDDEN
+    from truerank.report.text import STEERING
+
     text = json.dumps(no_nan(value), indent=2, ensure_ascii=False, allow_nan=False)
+    for unsafe in (FORBIDDEN, STEERING):
+        text = unsafe.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     sys.stdout.write(text + "\n")
 
 
 def print_text(text: str) -> None:
     """One line, or several, on standard output."""
-    sys.stdout.write(text.rstrip("\n") + "\n")
+    from truerank.report.text import for_terminal
+
+    sys.stdout.write(for_terminal(text.rstrip("\n")) + "\n")
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
@@ -30,6 +44,8 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: in
     Lines and bold heads on a terminal only; in a pipe, plain columns that can be pasted. Text is
     folded where the terminal is narrow, numbers are never cut.
     """
+    heads = [_one_line(head) for head in heads]
+    rows = [[_one_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         sys.stdout.write(_plain_table(heads, rows, left) + "\n")
         return
@@ -47,12 +63,19 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: in
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for position, head in enumerate(heads):
         if position < left:
-            table.add_column(head, overflow="fold")
+            table.add_column(Text(head), overflow="fold")
         else:
-            table.add_column(head, justify="right", no_wrap=True, min_width=widths[position])
+            table.add_column(Text(head), justify="right", no_wrap=True, min_width=widths[position])
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)
+
+
+def _one_line(text: str) -> str:
+    """As :func:`~truerank.report.text.one_line`, but blanks that align a column stay."""
+    from truerank.report.text import for_terminal
+
+    return for_terminal(" ".join(text.splitlines()))
 
 
 _LEAST_TEXT = 12
@@ -84,7 +107,9 @@ def marked(number: str, *, guess: bool, among: bool) -> str:
 
 def remark(sentence: str) -> None:
     """A remark on standard error: visible, but not part of the result."""
-    sys.stderr.write(sentence + "\n")
+    from truerank.report.text import for_terminal
+
+    sys.stderr.write(for_terminal(sentence) + "\n")
 
 
 @contextmanager
@@ -94,8 +119,9 @@ def working(label: str) -> Iterator[None]:
         yield
         return
     from rich.console import Console
+    from rich.text import Text
 
-    with Console(stderr=True).status(label):
+    with Console(stderr=True).status(Text(_one_line(label))):
         yield
 
 

@@ -9,7 +9,7 @@ import typer
 
 from truerank.cli.config import Config
 from truerank.cli.options import Force
-from truerank.cli.output import new_file, print_json, print_table, ready, remark
+from truerank.cli.output import new_file, print_json, print_table, print_text, ready, remark
 from truerank.cli.reproduce.options import AsJson, Cache, Candidates
 from truerank.cli.reproduce.pairs import exact_pairs
 
@@ -68,4 +68,4 @@ def cost_curve_command(
         ],
     )
     for sentence in (f"{title}: {curve.source}.", *curve.advice):
-        typer.echo(sentence)
+        print_text(sentence)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from truerank.errors import InvalidArgumentError
 from truerank.files import check_target, readable_errors
 
 
@@ -125,8 +126,15 @@ def working(label: str) -> Iterator[None]:
         yield
 
 
-def new_file(path: Path, *, force: bool) -> Path:
-    """A file that may be written, checked before the work starts; nothing is made yet."""
+def new_file(path: Path, *, force: bool, inputs: Iterable[str | Path | None]) -> Path:
+    """A file that may be written, checked before the work starts; nothing is made yet.
+
+    Args:
+        path: The file.
+        force: Whether it may replace one that is there.
+        inputs: What the same command reads, which nothing may replace; None for nothing.
+    """
+    spare_inputs(path, inputs)
     check_target(path, force=force)
     with readable_errors(path.parent):
         nearest = next(folder for folder in path.absolute().parents if folder.exists())
@@ -135,6 +143,18 @@ def new_file(path: Path, *, force: bool) -> Path:
         if not os.access(nearest, os.W_OK | os.X_OK):
             raise PermissionError
     return path
+
+
+def spare_inputs(path: Path, inputs: Iterable[str | Path | None]) -> None:
+    """Refuse to write where the command reads, whatever links or names lead there."""
+    for given in inputs:
+        with suppress(OSError):  # one that is not there cannot be lost
+            if given is None or not path.samefile(given):
+                continue
+            raise InvalidArgumentError(
+                "the output", str(path), "another file than what is read",
+                f"it is the same file as {given}, and even --force does not replace an input",
+            )  # fmt: skip
 
 
 def ready(path: Path) -> Path:

@@ -81,6 +81,11 @@ def _parsed(file: Path) -> dict[str, Any]:
         content = file.read_bytes()
     try:
         return tomllib.loads(content.decode())
+    except RecursionError:
+        raise FileFormatError(
+            f"{file} is nested too deeply for settings, which are tables of verbs and their "
+            "options; correct it"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FileFormatError(f"{file} is not valid TOML: {error}; correct it") from None
 

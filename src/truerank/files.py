@@ -77,7 +77,7 @@ def check_target(path: str | Path, *, force: bool = True) -> Path:
             kind = _KINDS.get(stat.S_IFMT(mode), "something else")
             raise StorageError(f"{given} is {kind}, not a regular file; name another file")
         if not force:
-            raise StorageError(f"{given} exists already; choose another name or pass --force")
+            raise StorageError(f"{given} exists already; choose another name or pass force=True")
     return target
 
 

@@ -148,7 +148,7 @@ FILES = {
     "crlf": File(end="\r\n"),
     "old-mac": File(end="\r", names=ASCII),
     "names-with-separators": File(
-        quote=True, names=("Smith, John", 'the "Fox"', "two\nlines", "semi;colon|pipe")
+        quote=True, names=("Smith, John", 'the "Fox"', "two  words", "semi;colon|pipe")
     ),
     "quotes-inside": File(between="\t", names=('6" pipe', "it's", 'a "b" c')),
     "comments": File(before="# loans of 2005\n#\n% see the manual\n\n"),

@@ -380,7 +380,7 @@ def test_a_sample_larger_than_the_catalogue(run: Run, ratings: Path) -> None:
 def test_columns_are_found_by_their_usual_names() -> None:
     from truerank.cli.columns import Columns
 
-    columns = Columns(Path("x"), ["ITEM", "User_ID", "ts"])
+    columns = Columns(Path("x"), ["ITEM", "User_ID", "ts"], from_first_line=True)
     assert columns.required("user", None) == "User_ID"
     assert columns.required("item", None) == "ITEM"
     assert columns.optional("time", None) == "ts"

@@ -66,12 +66,12 @@ def test_quoted_lines_over_the_borders_of_blocks(
 ) -> None:
     monkeypatch.setattr(text_tables, "_BLOCK", 1 << 20)
     path = tmp_path / "x.csv"
-    rows = [(f"reader\n{k}", "9" * 200 + str(k)) for k in range(12_000)]
-    pd.DataFrame(rows, columns=["user_id", "item_id"]).to_csv(path, index=False)
+    rows = [(f"reader {k}", "9" * 200 + str(k), f"two\nlines {k}") for k in range(12_000)]
+    pd.DataFrame(rows, columns=["user_id", "item_id", "review"]).to_csv(path, index=False)
     assert path.stat().st_size > 2 << 20
     data = Interactions.from_csv(path)
-    assert set(data.user_ids.tolist()) == {user for user, _ in rows}
-    assert set(data.item_ids.tolist()) == {item for _, item in rows}
+    assert set(data.user_ids.tolist()) == {user for user, _, _ in rows}
+    assert set(data.item_ids.tolist()) == {item for _, item, _ in rows}
 
 
 def test_row_numbers_of_r(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_a_foreign_object_is_not_written(tmp_path: Path) -> None:
 def test_an_existing_file_is_kept_unless_forced(tmp_path: Path) -> None:
     path = tmp_path / "m"
     path.write_text("mine")
-    with pytest.raises(StorageError, match="--force"):
+    with pytest.raises(StorageError, match="force=True"):
         fitted("ease").save(path)
     assert path.read_text() == "mine"
     fitted("ease").save(path, force=True)

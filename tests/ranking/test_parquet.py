@@ -80,7 +80,7 @@ def test_another_table_is_replaced_only_if_wanted(tmp_path: Path) -> None:
     TABLE.to_parquet(path)
     TABLE[:1].to_parquet(path)
     assert len(RankTable.from_parquet(path)) == 1
-    with pytest.raises(StorageError, match="exists already; choose another name or pass --force"):
+    with pytest.raises(StorageError, match="already; choose another name or pass force=True"):
         TABLE.to_parquet(path, force=False)
     assert len(RankTable.from_parquet(path)) == 1
 

@@ -153,7 +153,7 @@ def test_a_file_is_written_whole_and_not_replaced_unasked(page: Page, tmp_path: 
     assert write_html(page, path) == path
     assert path.read_text(encoding="utf-8") == render_html(page)
     path.write_text("mine")
-    with pytest.raises(StorageError, match=r"report\.html exists already; .*--force"):
+    with pytest.raises(StorageError, match=r"report\.html exists already; .*force=True"):
         write_html(page, path)
     assert path.read_text() == "mine"
     write_html(page, path, force=True)

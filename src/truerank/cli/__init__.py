@@ -15,6 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     from truerank.cli.app import app
     from truerank.cli.mistakes import UsageError, in_our_words, usage_sentence
+    from truerank.cli.output import remark
     from truerank.errors import DataWarning, TruerankError
 
     # What was read is remarked upon where it is read, and results carry their own notes.
@@ -24,12 +25,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = command.main(given or ["--help"], prog_name="truerank", standalone_mode=False)
     except TruerankError as error:
-        sys.stderr.write(f"truerank: {in_our_words(str(error))}\n")
+        remark(f"truerank: {in_our_words(str(error))}")
         sys.exit(2)
     except UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help itself
             sys.exit(0)
-        sys.stderr.write(f"truerank: {usage_sentence(error)}\n")
+        remark(f"truerank: {usage_sentence(error)}")
         sys.exit(2)
     except (KeyboardInterrupt, typer.Abort):
         code = 130
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         code = 130
     if code == 130:
-        sys.stderr.write("truerank: interrupted; nothing half-written was left\n")
+        remark("truerank: interrupted; nothing half-written was left")
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -25,15 +25,31 @@ _USUAL_NAMES = {
 
 
 class Columns:
-    """The columns of a file, found by what they are usually called."""
+    """The columns of a file, found by what they are usually called.
 
-    def __init__(self, path: Path, names: list[str]) -> None:
-        self.path, self.names = path, names
+    Args:
+        path: The file.
+        names: What its columns are called.
+        from_first_line: Whether these names are the first line of a text, which may be data.
+    """
+
+    def __init__(self, path: Path, names: list[str], *, from_first_line: bool) -> None:
+        self.path, self.names, self.from_first_line = path, names, from_first_line
+
+    def only(self, what: str) -> str:
+        """The one column that there is, unless its name is a value of it."""
+        (name,) = self.names
+        if self.from_first_line and _is_number(name):
+            raise InvalidDataError(
+                f"{self.path} seems to have no line of column names, since it starts with {name}; "
+                f"if so, say --no-header, else --{what}-column {name}"
+            )
+        return name
 
     def required(self, what: str, given: str | None) -> str:
         """The column that was named, or the one with a usual name, or a sentence."""
         column = self.optional(what, given)
-        if column is None and any(_is_data(name) for name in self.names):
+        if column is None and self.from_first_line and any(_is_data(name) for name in self.names):
             raise InvalidDataError(
                 f"{self.path} seems to have no line of column names, since it starts with "
                 f"{_listed(self.names)}; if so, say --no-header and number its columns from 0, as "
@@ -42,8 +58,8 @@ class Columns:
         if column is None:
             raise InvalidDataError(
                 f"{self.path} has no column that is surely the {what}; its columns are "
-                f"{_listed(self.names)}: say which with --{what}-column, or --no-header if these "
-                "are no names"
+                f"{_listed(self.names)}: say which with --{what}-column"
+                + (", or --no-header if these are no names" if self.from_first_line else "")
             )
         return column
 
@@ -76,7 +92,11 @@ class Columns:
 
 def _is_data(name: str) -> bool:
     """Whether a name is a number, as names seldom are but for those that we gave."""
-    return re.fullmatch(r"[+-]?\d+([.,]\d+)?", name) is not None and len(name) > 1
+    return _is_number(name) and len(name) > 1
+
+
+def _is_number(name: str) -> bool:
+    return re.fullmatch(r"[+-]?\d+([.,]\d+)?", name) is not None
 
 
 def _listed(names: list[str], most: int = 12) -> str:

@@ -94,7 +94,7 @@ def compare(
     encoding: options.Encoding = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
-    config: Config = None,  # noqa: ARG001  # read by the parser
+    config: Config = None,
 ) -> None:
     """Compare models on the users they share: differences, tests, and one sentence.
 
@@ -112,7 +112,7 @@ def compare(
     metrics = [str(as_metric(name)) for name in options.split_commas(metric)]
     named = name_tables(tables)
     if html is not None:
-        new_file(html, force=force)
+        new_file(html, force=force, inputs=[*named.values(), config])
     said = RankOptions(
         n_items=n_items, n_sampled=n_sampled, rank_column=rank_column, user_column=user_column,
         item_column=item_column, replacement=replacement, zero_based=zero_based, header=header,

@@ -33,13 +33,16 @@ _OURS = ("config", "help", "version", "install_completion", "show_completion")
 
 
 def read_settings(context: typer.Context, path: Path | None) -> Path | None:
-    """Make the file's values the defaults of everything below; called by the parser."""
+    """Make the file's values the defaults of everything below; called by the parser.
+
+    The file that was read becomes the value of ``--config``.
+    """
     if context.resilient_parsing:  # a shell asks for completions
         return path
     file = path
     if file is None:
         if context.parent is not None or not USUAL_FILE.is_file():
-            return None  # a verb has what the application read
+            return _read_above(context)
         file = USUAL_FILE
     content = _parsed(file)
     root: Any = context.find_root()
@@ -51,7 +54,13 @@ def read_settings(context: typer.Context, path: Path | None) -> Path | None:
     context.default_map = settings
     if path is None and content:
         remark(f"settings: {file}")
-    return path
+    return file
+
+
+def _read_above(context: typer.Context) -> Path | None:
+    """The file that the application read: a verb has its settings, and must not replace it."""
+    read: Path | None = context.find_root().params.get("config")
+    return read
 
 
 Config = Annotated[
@@ -72,6 +81,11 @@ def _parsed(file: Path) -> dict[str, Any]:
         content = file.read_bytes()
     try:
         return tomllib.loads(content.decode())
+    except RecursionError:
+        raise FileFormatError(
+            f"{file} is nested too deeply for settings, which are tables of verbs and their "
+            "options; correct it"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FileFormatError(f"{file} is not valid TOML: {error}; correct it") from None
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from truerank.cli import options
-from truerank.cli.output import print_json, print_table, remark
+from truerank.cli.output import print_json, print_table, print_text, remark
 
 app = typer.Typer(no_args_is_help=True, help="Public data sets: list, describe, fetch.")
 
@@ -73,6 +73,6 @@ def show(
     if as_json:
         print_json(summary.to_dict())
     else:
-        typer.echo(str(summary))
+        print_text(str(summary))
     if source.columns:
         remark(f"columns: {source.columns}")

@@ -53,7 +53,7 @@ def fit(
     encoding: options.Encoding = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
-    config: Config = None,  # noqa: ARG001  # read by the parser
+    config: Config = None,
 ) -> None:
     """Fit a model on the training part of a split, and keep it in a file."""
     from truerank.cli.model_words import parse_model
@@ -68,7 +68,8 @@ def fit(
         encoding=encoding,
     )  # fmt: skip
     stem = Path(source.data).name.split(".")[0]
-    path = new_file(out or Path(f"{stem}-{words.name}.model"), force=force)
+    path = out or Path(f"{stem}-{words.name}.model")
+    new_file(path, force=force, inputs=[source.data, config])
     everything = source.split == "none"
     train = source.interactions if everything else source.made_split.train
     start = time.perf_counter()

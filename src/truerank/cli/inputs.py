@@ -135,7 +135,8 @@ class RankOptions:
         """A table of ranks: ours, or somebody's CSV or Parquet with the two sizes."""
         from truerank.ranking import RankTable
 
-        if expect(path, "ranks") == "ranks":
+        kind = expect(path, "ranks")
+        if kind == "ranks":
             self._refuse_for(path)
             return RankTable.from_parquet(path)
         from truerank.ranking.foreign import read_table
@@ -154,9 +155,9 @@ class RankOptions:
                 f"{path} holds ranks without their sizes; say {' and '.join(missing)}: how many "
                 "items there are, and among how many each was ranked, itself included"
             )
-        columns = Columns(path, names)
+        columns = Columns(path, names, from_first_line=self.header and kind != "parquet")
         if len(names) == 1 and self.rank_column is None:
-            rank = names[0]
+            rank = columns.only("rank")
         else:
             rank = columns.required("rank", self.rank_column)
         with noted():

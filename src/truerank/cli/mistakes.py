@@ -24,6 +24,7 @@ _HERE = {
     "compare different models with tr.compare instead": "use truerank compare",
     "Full()": "full",
     "Adaptive()": "adaptive",
+    "pass force=True": "pass --force",
     "pass zero_based=True": "pass --zero-based",
     "(bounds=False)": "(--no-bounds)",
     "population='infinite'": "--population infinite",

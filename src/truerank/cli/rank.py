@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +14,15 @@ import typer
 from truerank.cli import options
 from truerank.cli.config import Config
 from truerank.cli.mistakes import suggestion
-from truerank.cli.output import new_file, print_json, print_table, ready, remark, working
+from truerank.cli.output import (
+    new_file,
+    print_json,
+    print_table,
+    ready,
+    remark,
+    spare_inputs,
+    working,
+)
 from truerank.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -89,7 +98,7 @@ def rank(
     encoding: options.Encoding = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
-    config: Config = None,  # noqa: ARG001  # read by the parser
+    config: Config = None,
 ) -> None:
     """Rank the held-out items of a split, against everything or a sample.
 
@@ -106,7 +115,8 @@ def rank(
     words = [parse_model(text) for text in model if not is_model_file(text)]
     for file in files:
         found(file)
-    targets = _targets([*(file.stem for file in files), *(w.name for w in words)], out, force)
+    names = [*(file.stem for file in files), *(w.name for w in words)]
+    targets = _targets(names, out, force, inputs=[*files, data, config])
     with working("reading models"):
         loaded = [(file, *read_model(file)) for file in files]
     typed = {
@@ -116,6 +126,8 @@ def rank(
         "delimiter": delimiter, "encoding": encoding,
     }  # fmt: skip
     source = _source([made_by for _, _, made_by in loaded], data, split, typed)
+    for path in targets.values():
+        spare_inputs(path, [source.data])  # which only the model may have named
     made = source.made_split
     for file, fitted, _ in loaded:
         check_fits(fitted, file, made, source)
@@ -188,7 +200,9 @@ def _checked_rules(candidates: str, ties: str) -> dict[str, Any]:
     return {"candidates": candidates, "ties": ties}
 
 
-def _targets(names: list[str], out: Path, force: bool) -> dict[str, Path]:
+def _targets(
+    names: list[str], out: Path, force: bool, inputs: Sequence[str | Path | None]
+) -> dict[str, Path]:
     """The file of each model, which may be written."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -200,8 +214,9 @@ def _targets(names: list[str], out: Path, force: bool) -> dict[str, Path]:
             raise InvalidArgumentError(
                 "--out", str(out), f"a folder for {len(names)} models", f"such as {out.stem}"
             )
-        return {names[0]: new_file(out, force=force)}
-    return {name: new_file(out / f"{name}.parquet", force=force) for name in names}
+        return {names[0]: new_file(out, force=force, inputs=inputs)}
+    files = {name: out / f"{name}.parquet" for name in names}
+    return {name: new_file(file, force=force, inputs=inputs) for name, file in files.items()}
 
 
 def _source(

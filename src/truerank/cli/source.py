@@ -140,7 +140,13 @@ class Source:
             "delimiter": delimiter_of(self.delimiter),
             "encoding": self.encoding,
         }
-        columns: dict[str, Any] = self._chosen(Columns(path, column_names(path, **how)))
+        columns: dict[str, Any] = self._chosen(
+            Columns(
+                path,
+                column_names(path, **how),
+                from_first_line=self.header and not is_parquet,
+            )
+        )
         table = read_parquet(path, **columns) if is_parquet else read_csv(path, **columns, **how)
         options: dict[str, Any] = {
             "id_type": self.id_type,

@@ -15,6 +15,7 @@ from truerank.comparison.trust import doubts
 from truerank.comparison.verdict import Comparison, Verdict
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.estimators import Estimate, estimate
+from truerank.estimators.api import check_resamples
 from truerank.estimators.population import Population, checked_population
 from truerank.execution import Progress
 from truerank.metrics import Metric, MetricLike, as_metric
@@ -170,8 +171,7 @@ def _check(
         raise InvalidArgumentError("baseline", baseline, f"one of {', '.join(tables)}")
     if not 0 < level < 1:
         raise InvalidArgumentError("level", level, "between 0 and 1")
-    if n_boot < FEWEST_RESAMPLES:
-        raise InvalidArgumentError("n_boot", n_boot, f"at least {FEWEST_RESAMPLES}")
+    check_resamples(n_boot, fewest=FEWEST_RESAMPLES)
 
 
 def _estimates(

@@ -177,10 +177,11 @@ class Verdict:
     def to_markdown(self) -> str:
         """The table of models and metrics, with the sentence above it and its caption below."""
         from truerank.comparison.tables import models_table
-        from truerank.report.markdown import escaped, markdown_table
+        from truerank.report.markdown import markdown_table, paragraph
 
         table = models_table(self)
-        return f"{self.sentence}\n\n{markdown_table(table)}\n\n{escaped(table.caption)}"
+        sentence, caption = paragraph(self.sentence), paragraph(table.caption)
+        return f"{sentence}\n\n{markdown_table(table)}\n\n{caption}"
 
     def to_latex(self, *, label: str = "tab:truerank") -> str:
         """The table of models and metrics with booktabs; superscripts mark what it beats."""

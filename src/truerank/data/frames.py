@@ -7,6 +7,7 @@ whatever library the table came from.
 from __future__ import annotations
 
 import difflib
+import itertools
 import lzma
 import zipfile
 import zlib
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from truerank.data.ids import IdType, is_text, with_id_type
 from truerank.data.rating_columns import unread_ratings, warn_of_dislikes
+from truerank.data.text_streams import not_written_in
 from truerank.data.text_tables import Role, TextTable
 from truerank.errors import (
     FileFormatError,
@@ -175,6 +177,8 @@ def reading(path: str | Path, what: str) -> Iterator[None]:
         yield
     except TruerankError:
         raise
+    except UnicodeDecodeError as error:
+        raise not_written_in(path, error.encoding) from error
     except (pa.ArrowException, OSError, UnicodeError, *_UNPACKING) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise FileFormatError(
@@ -186,8 +190,18 @@ def _wanted(**arguments: str | None) -> dict[str, str]:
     return {argument: name for argument, name in arguments.items() if name is not None}
 
 
+_OF_THEIR_OWN = ("user", "item", "rank", "weight", "timestamp")
+"""Arguments that need a column each; sizes may share one, where everything was ranked."""
+
+
 def check_names(names: list[str], wanted: dict[str, str]) -> None:
-    """Refuse columns that are missing or there twice; name the nearest."""
+    """Refuse columns that are missing, there twice, or asked to be two things; name the nearest."""
+    for one, other in itertools.combinations((a for a in wanted if a in _OF_THEIR_OWN), 2):
+        if wanted[one] == wanted[other]:
+            raise InvalidDataError(
+                f"column {wanted[one]!r} is named for both the {one} and the {other}, and cannot "
+                f"be both; name another column for one of them, the columns are {_listed(names)}"
+            )
     for argument, name in wanted.items():
         if names.count(name) > 1:
             raise InvalidDataError(

@@ -13,6 +13,15 @@ _WITH_COMMA = r"^[+-]?[0-9]+(,[0-9]+)?$"
 _THOUSANDS = r"^[+-]?[1-9][0-9]{0,2},[0-9]{3}$"
 
 
+def with_line_break(column: pa.ChunkedArray) -> str | None:
+    """The first of the distinct ids that goes over several lines, as no id does."""
+    import pyarrow.compute as pc
+
+    words = pc.unique(column).drop_null()
+    broken = words.filter(pc.match_substring_regex(words, "[\\r\\n]"))
+    return broken[0].as_py() if len(broken) else None
+
+
 def trimmed(column: pa.ChunkedArray) -> tuple[pa.DictionaryArray, int]:
     """Ids without the blanks around them, and how many distinct ids that made the same.
 

@@ -100,6 +100,14 @@ def check_encoding(encoding: str) -> str:
         ) from None
 
 
+def not_written_in(path: str | Path, encoding: str) -> FileFormatError:
+    """What to say about text that is something else than was said or found."""
+    return FileFormatError(
+        f"{path} is not written in {encoding}; leave out the encoding to have it found, or say "
+        "what it is written in, such as latin-1"
+    )
+
+
 @contextmanager
 def _unpacked(path: Path) -> Iterator[pa.NativeFile]:
     import pyarrow as pa

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -24,9 +24,16 @@ from truerank.data.delimited import (
     Spaced,
     find_delimiter,
 )
-from truerank.data.text_columns import as_numbers, trimmed
-from truerank.data.text_streams import START, check_encoding, find_encoding, open_utf8, read_start
-from truerank.errors import DataWarning, InvalidArgumentError
+from truerank.data.text_columns import as_numbers, trimmed, with_line_break
+from truerank.data.text_streams import (
+    START,
+    check_encoding,
+    find_encoding,
+    not_written_in,
+    open_utf8,
+    read_start,
+)
+from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,17 +136,21 @@ class TextTable:
                 DataWarning,
                 stacklevel=2,
             )
+        if len(self.names) == 1:
+            self._refuse_gaps()
         try:
             table = self._parsed(wanted)
         except pa.ArrowInvalid as error:
             if "invalid UTF8" in str(error):
                 if not self.guessed or self.encoding != "utf-8":
-                    raise
+                    raise not_written_in(self.path, self.encoding) from error
                 return replace(self, encoding="latin-1").read(roles)
             # Only now, since asking about each row that does not fit takes one thread, not all.
             table = self._parsed(wanted, unfit=_skip_blank_lines)
         for at, name in enumerate(table.column_names):
             if wanted[name] == "id":
+                if (broken := with_line_break(table.column(at))) is not None:
+                    raise self._unclosed(broken, name)
                 ids, merged = trimmed(table.column(at))
                 table = table.set_column(at, name, ids)
                 if merged:
@@ -189,6 +200,40 @@ class TextTable:
                     quoted_strings_can_be_null=False,
                 ),
             )
+
+    def _refuse_gaps(self) -> None:
+        """In a single column a blank line is a missing value, and Arrow passes over it in silence.
+
+        Blank lines before the table and after it are none of its rows.
+        """
+        gap = None
+        for number, line in self._lines():
+            if number <= self.n_before or line.strip():
+                if gap is not None:
+                    raise InvalidDataError(
+                        f"line {gap} of {self.path} is empty, where a value should be; remove the "
+                        "line, or write what is missing"
+                    )
+            elif gap is None:
+                gap = number
+
+    def _unclosed(self, broken: str, name: str) -> InvalidDataError:
+        """What to say about an id that goes on in the next line."""
+        first = broken.splitlines()[0]
+        start = '"' + first.replace('"', '""')
+        line = next((number for number, text in self._lines() if start in text), None)
+        where = self.path if line is None else f"line {line} of {self.path}"
+        shown = first if len(first) <= 40 else first[:40] + "..."
+        return InvalidDataError(
+            f"the id {shown!r} in column {name!r} goes on in the next line ({where}), probably "
+            "because a quote was opened there and not closed; close or remove it"
+        )
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        """The lines of the text, numbered from 1."""
+        with open_utf8(self.path, self.encoding) as stream:
+            text: Any = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
+            yield from enumerate(text, 1)
 
 
 def _skip_blank_lines(row: Any) -> str:

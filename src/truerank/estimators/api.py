@@ -166,9 +166,20 @@ def _check_cutoffs(metrics: list[Metric], sample: Sample) -> None:
 def _resamples(method: str, n_boot: int | None) -> int:
     if n_boot is None:
         return 100 if method in SLOW_TO_REFIT else 1000
-    if n_boot < 0:
-        raise InvalidArgumentError("n_boot", n_boot, "at least 0")
+    check_resamples(n_boot, fewest=0)
     return n_boot
+
+
+MOST_RESAMPLES = 1_000_000
+"""Percentiles gain nothing beyond, and each takes memory: 8 bytes per distinct rank and metric."""
+
+
+def check_resamples(n_boot: int, *, fewest: int) -> None:
+    """A number of resamples that is enough, and that memory can hold."""
+    if not fewest <= n_boot <= MOST_RESAMPLES:
+        raise InvalidArgumentError(
+            "n_boot", n_boot, f"at least {fewest} and at most {MOST_RESAMPLES:,}", "try 1000"
+        )
 
 
 def _grouped(metrics: list[Metric], sample: Sample) -> list[tuple[list[int], Float]]:

@@ -73,6 +73,12 @@ def _header(file: Path, content: pa.Table) -> Header:
             + (f", it lacks {', '.join(missing)}" if missing else "")
             + "); make one with RankTable.from_arrays(...).to_parquet(path)"
         )
+    twice = next((n for n in _COLUMNS.values() if content.column_names.count(n) > 1), None)
+    if twice is not None:
+        raise FileFormatError(
+            f"{file} has {content.column_names.count(twice)} columns called {twice!r}; write it "
+            "again with one of them"
+        )
     try:
         values = dict(json.loads(metadata[_KEY]))
     except (TypeError, ValueError) as error:

@@ -9,6 +9,8 @@ from truerank.report.page import Cell, Table
 from truerank.report.text import display_width, one_line, pad
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+AT_START = re.compile(r"^(\d*)([-+=#.)])")
+"""What makes a line a list, a heading or a rule."""
 
 
 def markdown_table(table: Table) -> str:
@@ -34,7 +36,7 @@ def markdown_table(table: Table) -> str:
         + " |"
         for cells in (heads, rule, *rows)
     ]
-    notes = [f"{escaped(note)}  " for note in table.notes]
+    notes = [f"{paragraph(note)}  " for note in table.notes]
     notes += [f"<sup>{letter}</sup> {escaped(note)}  " for letter, note in letters.notes()]
     return "\n".join([*lines, "", *notes] if notes else lines)
 
@@ -43,6 +45,15 @@ def escaped(text: str) -> str:
     """Text that Markdown shows as it is, on one line."""
     safe = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return SPECIAL.sub(r"\\\1", safe)
+
+
+def paragraph(text: str) -> str:
+    r"""Text that Markdown shows as it is where it starts a line.
+
+    >>> print(paragraph("# 1 beats *2*"))
+    \# 1 beats \*2\*
+    """
+    return AT_START.sub(r"\1\\\2", escaped(text))
 
 
 def _cell(cell: Cell, letters: NoteLetters) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from truerank.report.elements import clean
 from truerank.report.notes import NoteLetters
 from truerank.report.page import Cell, Table
+
+STEERING = re.compile("[\r\u202a-\u202e\u2066-\u2069]")
+"""Back to the start of the line, and marks that turn the writing around them (Unicode TR 9)."""
 
 
 def text_table(table: Table) -> str:
@@ -41,7 +45,16 @@ def _cell(cell: Cell, letters: NoteLetters) -> str:
 
 def one_line(text: str) -> str:
     """The text on one line, without what a terminal would obey."""
-    return clean(" ".join(text.split()))
+    return for_terminal(" ".join(text.split()))
+
+
+def for_terminal(text: str) -> str:
+    r"""The text, its lines kept, with what a terminal would obey replaced by U+FFFD.
+
+    >>> for_terminal("a\x1b[2Jb") == "a\ufffd[2Jb"
+    True
+    """
+    return STEERING.sub("\ufffd", clean(text))
 
 
 def display_width(text: str) -> int:

@@ -55,7 +55,7 @@ def exact_estimates_are_means_over_users(world: World) -> None:
 def estimates_lie_in_their_bounds(world: World) -> None:
     """What the default method says is possible by the identification bounds.
 
-    Not so where numbers of candidates are half as many again apart and more: the estimate says that itself.
+    Not so where some rows have half as many candidates again as others: the estimate says that.
     """
     for e in tr.estimate(world.table, world.safe_metrics(world.table), n_boot=30):
         check_estimate(e)

@@ -10,7 +10,7 @@ import typer
 
 from truerank.cli.config import Config
 from truerank.cli.options import Force
-from truerank.cli.output import print_json, print_table, remark
+from truerank.cli.output import print_json, print_table, print_text, remark
 from truerank.cli.reproduce.options import (
     AsJson,
     Cache,
@@ -117,7 +117,7 @@ def _print_lines(lines: Sequence[Accuracy]) -> None:
         theirs = any(line.published for line in rows)
         heads = ["design", "method", "recall %", "ndcg %", "ap %", "scored/user"]
         note = next((line.published.note for line in rows if line.published), "")
-        typer.echo(
+        print_text(
             f"{data}, {model}: {rows[0].n_users:,} users, {rows[0].n_items:,} candidates"
             + (f"; published: all users (ours are {note})" if note else "")
         )

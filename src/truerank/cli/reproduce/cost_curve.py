@@ -9,7 +9,7 @@ import typer
 
 from truerank.cli.config import Config
 from truerank.cli.options import Force
-from truerank.cli.output import new_file, print_json, print_table, ready, remark
+from truerank.cli.output import new_file, print_json, print_table, print_text, ready, remark
 from truerank.cli.reproduce.options import AsJson, Cache, Candidates
 from truerank.cli.reproduce.pairs import exact_pairs
 
@@ -28,7 +28,7 @@ def cost_curve_command(
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
-    config: Config = None,  # noqa: ARG001  # read by the parser
+    config: Config = None,
 ) -> None:
     """What one more resolved user costs at each sample size, and the n_max to choose."""
     from truerank.experiments.cost_curve import cost_curve
@@ -37,7 +37,7 @@ def cost_curve_command(
 
     if out is not None:
         figure_format(out)  # a mistake is seen before the work starts
-        new_file(out, force=force)
+        new_file(out, force=force, inputs=[ranks, config])
     if ranks is None:
         (pair,) = exact_pairs([data], [model], candidates, cache)
         table, title = pair.table, f"{pair.data}, {pair.model}"
@@ -68,4 +68,4 @@ def cost_curve_command(
         ],
     )
     for sentence in (f"{title}: {curve.source}.", *curve.advice):
-        typer.echo(sentence)
+        print_text(sentence)

@@ -10,7 +10,7 @@ import typer
 
 from truerank.cli.config import Config
 from truerank.cli.options import Force
-from truerank.cli.output import print_json, print_table, remark
+from truerank.cli.output import print_json, print_table, print_text, remark
 from truerank.cli.reproduce.options import (
     AsJson,
     Cache,
@@ -105,7 +105,7 @@ def _print_coverage(lines: Sequence[Coverage]) -> None:
                     ),
                 )
             )
-        typer.echo(f"truth: the metric of {'the population' if target[0] == 'f' else 'these users'}"
+        print_text(f"truth: the metric of {'the population' if target[0] == 'f' else 'these users'}"
                    f" ({target})")  # fmt: skip
         print_table(("design", "method", "all", *metrics), rows, left=2)
 

@@ -68,7 +68,7 @@ def losses(
         for name in curve:
             recipe.curve(name)  # a mistake is seen before the work starts
             if out is not None:
-                new_file(out / f"{name}.png", force=force)
+                new_file(out / f"{name}.png", force=force, inputs=())
         _draw(recipe, curve, cache, out, search=search, as_json=as_json)
         return
     path = report_file(out, "losses.json", force=force)

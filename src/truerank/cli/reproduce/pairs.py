@@ -62,7 +62,7 @@ def measured(
 
 def report_file(folder: Path | None, name: str, *, force: bool) -> Path | None:
     """Where the report goes, checked before the work starts; None for nowhere."""
-    return None if folder is None else new_file(folder / name, force=force)
+    return None if folder is None else new_file(folder / name, force=force, inputs=())
 
 
 def write_report(path: Path | None, report: dict[str, Any]) -> None:

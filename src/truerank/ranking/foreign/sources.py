@@ -84,9 +84,11 @@ class Source:
             if len(column) == 0:
                 raise InvalidDataError(f"{self.name} has no rows; check how it was written")
             if column.null_count:
+                row = column.is_null().index(True).as_py() + 1
                 raise InvalidDataError(
                     f"{column.null_count:,} of {len(column):,} rows of {self.name} have no "
-                    f"{argument} (column {name!r} is null); drop these rows or fill them in"
+                    f"{argument} (column {name!r} is null), the first is row {row:,}; remove these "
+                    "rows or write what is missing"
                 )
             arrays[argument] = to_numpy(column)
         return arrays

@@ -244,3 +244,10 @@ def test_pilots_that_cannot_tell() -> None:
 def test_the_grid_of_a_law_is_that_of_the_catalogue() -> None:
     law = typical_laws(10_000_000, RECALL, 0.1)[0]
     assert np.array_equal(law.grid.edges, RankGrid.of(10_000_000).edges)
+
+
+def test_a_pilot_without_rows_is_refused() -> None:
+    pilot = tr.RankTable.from_arrays(rank=np.zeros(0, np.int64), n_sampled=10, n_items=1_000)
+    assert pilot.user_weight.shape == (0,)
+    with pytest.raises(InvalidDataError, match=r"the pilot has no rows.* or give expected="):
+        plan(1_000, 100, pilot=pilot, rel_error=0.1)

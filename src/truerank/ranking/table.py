@@ -180,8 +180,10 @@ class RankTable:
     def user_weight(self) -> Float:
         """Weight of each user in ascending order of ids: the mean over its rows."""
         users, row_user = distinct_ids(self.user)
+        if len(self) == 0:
+            return np.empty(0)
         if np.ptp(self.weight) == 0:
-            return np.full(len(users), self.weight[0] if len(self) else 1.0)
+            return np.full(len(users), self.weight[0])
         order = np.lexsort((self.weight, row_user))  # the same bits whatever the order of the rows
         total = np.bincount(row_user[order], self.weight[order])
         return np.asarray(total / np.bincount(row_user))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import truerank as tr
 from truerank.errors import FileFormatError, InvalidArgumentError, StorageError
 from truerank.models.kept import KeptModel
+from truerank.models.kept_arrays import check_ids
 from truerank.models.names import MODELS, model_class, name_of, parameters_of
 from truerank.models.saving import read_header, save
 from truerank.models.stored_arrays import BROKEN, read_array, stored_member
@@ -353,3 +354,9 @@ def test_the_nearest_model_is_suggested(name: str, near: str) -> None:
 def test_parameters_and_their_usual_values() -> None:
     assert parameters_of(tr.models.ItemKNN)["similarity"] == "cosine"
     assert parameters_of(tr.models.Popularity) == {"dtype": "float32"}
+
+
+def test_ids_of_a_file_are_signed() -> None:
+    check_ids(np.array([1, 2]))
+    with pytest.raises(ValueError, match="neither integers nor strings"):
+        check_ids(np.array([1, 2], np.uint64))

@@ -26,6 +26,7 @@ from truerank.ranking.checks import (
     fitted_on,
     name_of,
 )
+from truerank.ranking.columns import as_ids
 from truerank.ranking.designs import Adaptive, Design, Full, Given, Levels, Sampled, Users
 from truerank.ranking.header import CandidateRule, Header
 from truerank.ranking.job_files import BlockTask, rank_block, save_job
@@ -155,8 +156,8 @@ def rank_pairs(
         ties=ties,
         executor=executor,
         progress=progress,
-        user_ids=None if user_ids is None else np.asarray(user_ids),
-        item_ids=None if item_ids is None else np.asarray(item_ids),
+        user_ids=None if user_ids is None else as_ids("user", user_ids),
+        item_ids=None if item_ids is None else as_ids("item", item_ids),
         origin={"model": name_of(scorer)},
     )
 

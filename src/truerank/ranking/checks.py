@@ -22,6 +22,10 @@ def as_indices(name: str, values: ArrayLike) -> Int:
         raise InvalidArgumentError(
             name, f"shape {array.shape} of {array.dtype}", "a one-dimensional array of indices"
         )
+    if array.size and int(array.max()) >= 2**63:
+        raise InvalidArgumentError(
+            name, int(array.max()), "indices from 0", "indices, not external ids, are wanted here"
+        )
     return array.astype(np.int64)
 
 

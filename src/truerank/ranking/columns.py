@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truerank.data.ids import signed
 from truerank.errors import InvalidArgumentError, InvalidDataError
 
 if TYPE_CHECKING:
@@ -28,19 +29,24 @@ def as_whole(name: str, values: ArrayLike) -> NDArray[np.int64]:
             raise InvalidDataError(f"{name} must be whole numbers, got {array[~whole].flat[0]}")
     elif array.dtype.kind not in "iu":
         raise InvalidDataError(f"{name} must be whole numbers, got values of type {array.dtype}")
+    elif array.dtype.kind == "u" and array.size and array.max() >= 2**63:
+        raise InvalidDataError(f"{name} must be whole numbers below 2**63, got {array.max()}")
     return array.astype(np.int64)
 
 
 def as_ids(name: str, values: ArrayLike) -> NDArray[Any]:
-    """External ids: whole numbers or strings."""
+    """External ids: whole numbers, as text where they are beyond int64, or strings."""
     array = np.asarray(values)
     if array.dtype.kind in "OT":
-        array = np.asarray(array.tolist())
+        listed = array.tolist()
+        array = np.asarray(listed)
+        if array.ndim == 1 and array.dtype.kind in "Of" and {type(v) for v in listed} == {int}:
+            array = np.asarray([str(v) for v in listed])  # numpy would round, or has no such type
     if array.size and array.dtype.kind not in "iuU":
         raise InvalidDataError(
             f"{name} ids must be whole numbers or strings, got values of type {array.dtype}"
         )
-    return array
+    return signed(array)
 
 
 def spread(name: str, values: NDArray[Any], n: int) -> NDArray[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truerank.data.id_order import distinct_ids
+from truerank.data.ids import signed
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.metrics import Metric, MetricLike, as_metric
 from truerank.ranking.columns import COLUMNS, as_ids, as_whole, check_columns, has_repeats, spread
@@ -56,7 +57,7 @@ class RankTable:
         check_columns(self)
         for name in COLUMNS:
             # A view: freezing it does not freeze the caller's array.
-            column = getattr(self, name).view()
+            column = signed(getattr(self, name)).view()
             column.flags.writeable = False
             object.__setattr__(self, name, column)
 

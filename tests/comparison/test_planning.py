@@ -221,6 +221,36 @@ def test_mistakes_have_a_sentence(changes: dict[str, object], sentence: str) -> 
         some_plan(**changes)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [np.nan, np.inf, -np.inf, "100", None, True, 1e20, 10**400, 2.5, np.array([5, 6]), 1j],
+    ids=lambda value: str(value)[:9],
+)
+@pytest.mark.parametrize(
+    ("name", "limits"),
+    [
+        ("n_items", "at least 2 and at most 1,000,000,000, got .*hypergeometric"),
+        ("n_users", "at least 1 and at most 9,007,199,254,740,992, got"),
+        ("trials", "at least 1 and at most 1,000,000, got"),
+    ],
+)
+def test_sizes_that_are_none_have_one_sentence(name: str, limits: str, value: object) -> None:
+    with pytest.raises(InvalidArgumentError, match=rf"^{name} must be a whole number, {limits}"):
+        some_plan(**{name: value})
+
+
+def test_the_largest_catalogue_and_crowd_can_be_planned_for() -> None:
+    found = some_plan(
+        n_items=1e9, n_users=2**53, designs=[tr.Sampled(100)], trials=2, rel_error=0.5,
+        metric="auc", expected=0.9,
+    )  # fmt: skip
+    assert (found.n_items, found.n_users) == (10**9, 2**53)
+    assert type(found.n_items) is int
+    for name, beyond in (("n_items", 10**9 + 1), ("n_users", 2**53 + 1)):
+        with pytest.raises(InvalidArgumentError, match=f"{name} must be a whole number"):
+            some_plan(**{name: beyond})
+
+
 def test_a_wish_that_no_user_can_fulfil_says_what_can_be_had() -> None:
     """3,000 users, sd 0.3, correlation 1/2: 0.3 / sqrt(3000) * (1.96 + 0.84) = 0.0153."""
     with pytest.raises(InvalidArgumentError, match=r"at least 0\.015, the smallest difference"):

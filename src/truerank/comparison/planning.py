@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,15 @@ QUICK_SECONDS = 10.0
 
 RULE_OF_THUMB = 10_000
 """Users that the dissertation advises to rank in full."""
+
+MOST_ITEMS = 10**9
+"""The most that numpy's hypergeometric draws, of which trials are made, can be asked for."""
+
+MOST_USERS = 2**53
+"""Up to here a float64, in which users are counted and divided, holds every whole number."""
+
+MOST_TRIALS = 10**6
+"""Predicted errors are then known to 1 / sqrt(2 trials) of themselves, less than 0.1 %."""
 
 _LADDER = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 
@@ -110,7 +120,7 @@ def plan(
     'users m=4000 full'
     """
     chosen = as_metric(metric)
-    _check_sizes(n_items, n_users, trials, chosen)
+    n_items, n_users, trials = _check_sizes(n_items, n_users, trials, chosen)
     wish = Wish.of(
         rel_error, abs_error, detect, correlation=correlation, power=power, level=level,
         population=checked_population(population),
@@ -151,16 +161,25 @@ def plan(
     )
 
 
-def _check_sizes(n_items: int, n_users: int, trials: int, metric: Metric) -> None:
-    for name, value, least in (
-        ("n_items", n_items, 2),
-        ("n_users", n_users, 1),
-        ("trials", trials, 1),
-    ):
-        if value < least or int(value) != value:
-            raise InvalidArgumentError(name, value, f"a whole number, at least {least}")
-    if metric.k is not None and metric.k > n_items:
+def _check_sizes(n_items: int, n_users: int, trials: int, metric: Metric) -> tuple[int, int, int]:
+    """The three as whole numbers that can be simulated."""
+    sizes = (
+        _whole("n_items", n_items, 2, MOST_ITEMS, "numpy draws hypergeometric numbers up to there"),
+        _whole("n_users", n_users, 1, MOST_USERS, "beyond it floats do not count one by one"),
+        _whole("trials", trials, 1, MOST_TRIALS, "errors are then known to 0.1 %"),
+    )
+    if metric.k is not None and metric.k > sizes[0]:
         raise InvalidArgumentError("metric", str(metric), f"with K at most the {n_items:,} items")
+    return sizes
+
+
+def _whole(name: str, value: Any, least: int, most: int, why: str) -> int:
+    real = isinstance(value, int | float | np.integer | np.floating)
+    if real and not isinstance(value, bool) and least <= value <= most and value == int(value):
+        return int(value)
+    raise InvalidArgumentError(
+        name, value, f"a whole number, at least {least} and at most {most:,}", why
+    )
 
 
 def _laws(

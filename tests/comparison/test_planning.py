@@ -239,6 +239,30 @@ def test_sizes_that_are_none_have_one_sentence(name: str, limits: str, value: ob
         some_plan(**{name: value})
 
 
+@pytest.mark.parametrize(
+    "value", ["x", np.nan, 10**400, 1j, np.array([1, 2])], ids=lambda value: str(value)[:9]
+)
+@pytest.mark.parametrize(
+    ("name", "sentence", "more"),
+    [
+        ("expected", "expected must be a number, roughly the recall@10", {}),
+        ("rel_error", "rel_error must be positive", {}),
+        ("correlation", "correlation must be from -1", {"rel_error": None, "detect": 0.05}),
+        ("power", "power must be from 0.5", {"rel_error": None, "detect": 0.05}),
+        ("level", "level must be between 0 and 1", {}),
+        ("pairs_per_second", "pairs_per_second must be a positive number", {}),
+        ("seed", "seed must be an integer", {}),
+        ("designs", r"designs must be a list of Full\(\), Sampled\(n\) or Adaptive", {}),
+        ("pilot", "pilot must be a RankTable", {"expected": None}),
+    ],
+)
+def test_what_is_no_number_has_one_sentence(
+    name: str, sentence: str, more: dict[str, object], value: object
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"^{sentence}"):
+        some_plan(**more | {name: value})
+
+
 def test_the_largest_catalogue_and_crowd_can_be_planned_for() -> None:
     found = some_plan(
         n_items=1e9, n_users=2**53, designs=[tr.Sampled(100)], trials=2, rel_error=0.5,

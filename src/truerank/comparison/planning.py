@@ -35,6 +35,7 @@ import numpy as np
 from truerank.comparison.planning_costs import Rates, rates_of, scored_pairs
 from truerank.comparison.planning_errors import TRIALS, PredictedError, predict
 from truerank.comparison.planning_laws import SHAPES, RankLaw, typical_laws
+from truerank.comparison.planning_numbers import checked_sizes, is_finite
 from truerank.comparison.planning_pilots import pilot_laws, pilot_value
 from truerank.comparison.planning_result import Plan, PlanOption
 from truerank.comparison.planning_wish import Wish
@@ -45,21 +46,13 @@ from truerank.metrics import Metric, MetricLike, as_metric
 from truerank.ranking import Adaptive, Full, RankTable, Sampled, Users
 from truerank.ranking.design_words import design_words
 from truerank.ranking.designs import InnerDesign
+from truerank.rng import checked_seed
 
 QUICK_SECONDS = 10.0
 """Where ranking everything takes no longer, nothing is gained by estimating."""
 
 RULE_OF_THUMB = 10_000
 """Users that the dissertation advises to rank in full."""
-
-MOST_ITEMS = 10**9
-"""The most that numpy's hypergeometric draws, of which trials are made, can be asked for."""
-
-MOST_USERS = 2**53
-"""Up to here a float64, in which users are counted and divided, holds every whole number."""
-
-MOST_TRIALS = 10**6
-"""Predicted errors are then known to 1 / sqrt(2 trials) of themselves, less than 0.1 %."""
 
 _LADDER = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 
@@ -120,14 +113,15 @@ def plan(
     'users m=4000 full'
     """
     chosen = as_metric(metric)
-    n_items, n_users, trials = _check_sizes(n_items, n_users, trials, chosen)
+    n_items, n_users, trials = checked_sizes(n_items, n_users, trials, chosen)
+    checked_seed(seed)
     wish = Wish.of(
         rel_error, abs_error, detect, correlation=correlation, power=power, level=level,
         population=checked_population(population),
     )  # fmt: skip
     laws, value, source = _laws(n_items, chosen, expected, pilot, seed)
     rates = rates_of(pairs_per_second, n_items)
-    ways = _default_designs(n_items) if designs is None else [Full(), *designs]
+    ways = _default_designs(n_items) if designs is None else [Full(), *_checked_designs(designs)]
     ways = list(dict.fromkeys(ways))
     predictions = []
     with Progress("trying designs", total=2 * trials * len(ways), enabled=progress) as bar:
@@ -161,27 +155,6 @@ def plan(
     )
 
 
-def _check_sizes(n_items: int, n_users: int, trials: int, metric: Metric) -> tuple[int, int, int]:
-    """The three as whole numbers that can be simulated."""
-    sizes = (
-        _whole("n_items", n_items, 2, MOST_ITEMS, "numpy draws hypergeometric numbers up to there"),
-        _whole("n_users", n_users, 1, MOST_USERS, "beyond it floats do not count one by one"),
-        _whole("trials", trials, 1, MOST_TRIALS, "errors are then known to 0.1 %"),
-    )
-    if metric.k is not None and metric.k > sizes[0]:
-        raise InvalidArgumentError("metric", str(metric), f"with K at most the {n_items:,} items")
-    return sizes
-
-
-def _whole(name: str, value: Any, least: int, most: int, why: str) -> int:
-    real = isinstance(value, int | float | np.integer | np.floating)
-    if real and not isinstance(value, bool) and least <= value <= most and value == int(value):
-        return int(value)
-    raise InvalidArgumentError(
-        name, value, f"a whole number, at least {least} and at most {most:,}", why
-    )
-
-
 def _laws(
     n_items: int, metric: Metric, expected: float | None, pilot: RankTable | None, seed: int
 ) -> tuple[list[RankLaw], float, str]:
@@ -190,12 +163,28 @@ def _laws(
             "expected", expected, "given, or a pilot in its place, and not both",
             "a rough guess such as expected=0.1 will do",
         )  # fmt: skip
+    if pilot is not None and not isinstance(pilot, RankTable):
+        raise InvalidArgumentError(
+            "pilot", type(pilot).__name__, "a RankTable, as tr.rank makes and tr.read_ranks reads"
+        )
     if pilot is not None:
         found = pilot_laws(pilot, n_items, metric, seed=seed)
         return found, pilot_value(pilot, metric), f"ranks as in a pilot of {pilot.n_users:,} users"
+    if not is_finite(expected):
+        raise InvalidArgumentError("expected", expected, f"a number, roughly the {metric} there is")
     guess = float(expected or 0.0)
     laws = typical_laws(n_items, metric, guess)
     return laws, guess, f"{len(SHAPES)} typical laws with {metric} = {guess:g}"
+
+
+def _checked_designs(designs: object) -> list[InnerDesign]:
+    ways: list[Any] = list(designs) if isinstance(designs, Sequence) else [None]
+    if not all(isinstance(way, Full | Sampled | Adaptive) for way in ways):
+        raise InvalidArgumentError(
+            "designs", designs, "a list of Full(), Sampled(n) or Adaptive(...)",
+            "how many users to rank is found by the plan",
+        )  # fmt: skip
+    return ways
 
 
 def _default_designs(n_items: int) -> list[InnerDesign]:

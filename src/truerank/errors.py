@@ -15,7 +15,7 @@ class InvalidArgumentError(TruerankError, ValueError):
     """An argument has a value we cannot use."""
 
     def __init__(self, name: str, got: object, want: str, hint: str = "") -> None:
-        message = f"{name} must be {want}, got {got!r}"
+        message = f"{name} must be {want}, got {_shown(got)}"
         super().__init__(f"{message}; {hint}" if hint else message)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -66,6 +66,19 @@ class NotFittedError(InvalidArgumentError, AttributeError):
 
 class DivergedError(TruerankError, ArithmeticError):
     """Training led to numbers that are none; the last good checkpoint is untouched."""
+
+
+def _shown(got: object, most: int = 300) -> str:
+    """What came, in at most this many characters; some values have no repr at all.
+
+    >>> _shown("ab"), _shown(10**5_000), len(_shown("a" * 10**6))
+    ("'ab'", 'a value of type int', 303)
+    """
+    try:
+        text = repr(got)
+    except Exception:  # noqa: BLE001 (too many digits, too many levels, or the object's own)
+        return f"a value of type {type(got).__name__}"
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def _rebuild(kind: type[TruerankError], message: str) -> TruerankError:

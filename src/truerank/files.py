@@ -18,14 +18,19 @@ What a killed writer leaves behind is removed by the next one to the same target
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from truerank.errors import StorageError, TruerankError
 from truerank.private_folder import private_folder, this_user
+
+HEADER_LIMIT = 2**24
+"""Bytes of the longest header that is read: 16 MB. Ours have some thousand."""
 
 _KINDS = {
     stat.S_IFCHR: "a device",
@@ -126,6 +131,27 @@ def check_folder(path: Path) -> None:
     """There is a folder for this file."""
     if not path.parent.is_dir():
         raise StorageError(f"the folder {path.parent} does not exist; create it first")
+
+
+def parse_header(text: bytes) -> dict[str, Any]:
+    """The JSON header of a file that may be anybody's.
+
+    Raises:
+        ValueError: If it is longer than :data:`HEADER_LIMIT`, is no JSON, is nested too deeply to
+            be read, or is no object: Python itself has a RecursionError or a MemoryError for some.
+
+    >>> parse_header(b'{"format": 1}')
+    {'format': 1}
+    """
+    if len(text) > HEADER_LIMIT:
+        raise ValueError("a header of more than 16 MB")
+    try:
+        header = json.loads(text)
+    except (RecursionError, MemoryError) as error:
+        raise ValueError("a header that is nested too deeply") from error
+    if not isinstance(header, dict):
+        raise ValueError("a header that is none")
+    return header
 
 
 @contextmanager

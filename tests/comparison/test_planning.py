@@ -221,6 +221,60 @@ def test_mistakes_have_a_sentence(changes: dict[str, object], sentence: str) -> 
         some_plan(**changes)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [np.nan, np.inf, -np.inf, "100", None, True, 1e20, 10**400, 2.5, np.array([5, 6]), 1j],
+    ids=lambda value: str(value)[:9],
+)
+@pytest.mark.parametrize(
+    ("name", "limits"),
+    [
+        ("n_items", "at least 2 and at most 1,000,000,000, got .*hypergeometric"),
+        ("n_users", "at least 1 and at most 9,007,199,254,740,992, got"),
+        ("trials", "at least 1 and at most 1,000,000, got"),
+    ],
+)
+def test_sizes_that_are_none_have_one_sentence(name: str, limits: str, value: object) -> None:
+    with pytest.raises(InvalidArgumentError, match=rf"^{name} must be a whole number, {limits}"):
+        some_plan(**{name: value})
+
+
+@pytest.mark.parametrize(
+    "value", ["x", np.nan, 10**400, 1j, np.array([1, 2])], ids=lambda value: str(value)[:9]
+)
+@pytest.mark.parametrize(
+    ("name", "sentence", "more"),
+    [
+        ("expected", "expected must be a number, roughly the recall@10", {}),
+        ("rel_error", "rel_error must be positive", {}),
+        ("correlation", "correlation must be from -1", {"rel_error": None, "detect": 0.05}),
+        ("power", "power must be from 0.5", {"rel_error": None, "detect": 0.05}),
+        ("level", "level must be between 0 and 1", {}),
+        ("pairs_per_second", "pairs_per_second must be a positive number", {}),
+        ("seed", "seed must be an integer", {}),
+        ("designs", r"designs must be a list of Full\(\), Sampled\(n\) or Adaptive", {}),
+        ("pilot", "pilot must be a RankTable", {"expected": None}),
+    ],
+)
+def test_what_is_no_number_has_one_sentence(
+    name: str, sentence: str, more: dict[str, object], value: object
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"^{sentence}"):
+        some_plan(**more | {name: value})
+
+
+def test_the_largest_catalogue_and_crowd_can_be_planned_for() -> None:
+    found = some_plan(
+        n_items=1e9, n_users=2**53, designs=[tr.Sampled(100)], trials=2, rel_error=0.5,
+        metric="auc", expected=0.9,
+    )  # fmt: skip
+    assert (found.n_items, found.n_users) == (10**9, 2**53)
+    assert type(found.n_items) is int
+    for name, beyond in (("n_items", 10**9 + 1), ("n_users", 2**53 + 1)):
+        with pytest.raises(InvalidArgumentError, match=f"{name} must be a whole number"):
+            some_plan(**{name: beyond})
+
+
 def test_a_wish_that_no_user_can_fulfil_says_what_can_be_had() -> None:
     """3,000 users, sd 0.3, correlation 1/2: 0.3 / sqrt(3000) * (1.96 + 0.84) = 0.0153."""
     with pytest.raises(InvalidArgumentError, match=r"at least 0\.015, the smallest difference"):
@@ -244,3 +298,10 @@ def test_pilots_that_cannot_tell() -> None:
 def test_the_grid_of_a_law_is_that_of_the_catalogue() -> None:
     law = typical_laws(10_000_000, RECALL, 0.1)[0]
     assert np.array_equal(law.grid.edges, RankGrid.of(10_000_000).edges)
+
+
+def test_a_pilot_without_rows_is_refused() -> None:
+    pilot = tr.RankTable.from_arrays(rank=np.zeros(0, np.int64), n_sampled=10, n_items=1_000)
+    assert pilot.user_weight.shape == (0,)
+    with pytest.raises(InvalidDataError, match=r"the pilot has no rows.* or give expected="):
+        plan(1_000, 100, pilot=pilot, rel_error=0.1)

@@ -139,3 +139,13 @@ def test_parts_whose_ids_stand_in_different_orders(odd: str) -> None:
     )  # fmt: skip
     assert one.fingerprint() == same.fingerprint()
     assert two.to_arrow().to_pydict() == {"user_id": ["10", odd], "item_id": ["3", odd]}
+
+
+def test_unsigned_ids_are_found_and_never_wrap() -> None:
+    """As int64, 2**64 - 1 would be -1, and 2**63 an overflow in Arrow's words."""
+    large = np.array([3, 2**63, 2**64 - 1], np.uint64)
+    assert find_ids(large, large[::-1]).tolist() == [2, 1, 0]
+    assert find_ids(large, np.array([-1, 3])).tolist() == [-1, 0]
+    assert find_ids(np.array([-1, 3]), large).tolist() == [1, -1, -1]
+    assert find_ids(large[:1], np.array([3], np.int32)).tolist() == [0]
+    assert find_ids(large, np.array(["3"])).tolist() == [-1]

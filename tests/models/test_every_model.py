@@ -163,6 +163,20 @@ def test_known_users_and_the_same_folded_in_score_alike(
 @pytest.mark.parametrize(
     ("name", "more"), [*((name, {}) for name in NAMES), ("edlae", {"rank": 3})]
 )
+def test_what_is_folded_in_says_what_the_model_was_fitted_on(
+    name: str, more: dict[str, Any], awkward: tr.Interactions
+) -> None:
+    model = model_class(name)(**SMALL[name] | more).fit(awkward) if more else fitted(name, awkward)
+    others = tr.Interactions.from_csr(awkward.matrix()[:5])
+    folded = model.fold_in(others)
+    assert not hasattr(folded, "trained_on")
+    assert folded.folded_from is model.trained_on
+    assert folded.folded_from.data == awkward.fingerprint() != others.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [*((name, {}) for name in NAMES), ("edlae", {"rank": 3})]
+)
 def test_a_history_over_other_items_is_refused(
     name: str, more: dict[str, Any], awkward: tr.Interactions
 ) -> None:

@@ -53,6 +53,8 @@ def test_every_model_of_the_grid_equals_its_refit(
             rtol=0,
             atol=1e-6,
         )
+        assert model.trained_on.data == data.fingerprint()
+        assert model.fold_in(others).folded_from is model.trained_on
         pairs = np.array([[3, 7], [0, 39]])
         few = np.array([5, 80])
         np.testing.assert_allclose(
@@ -136,6 +138,8 @@ def test_ease_from_the_decomposition_equals_the_inverse(data: Interactions) -> N
         fitted = EASE(l2=l2, dtype="float64").fit(data)
         np.testing.assert_allclose(scorer.item_item, fitted.item_item, rtol=0, atol=1e-9)
         assert not np.diag(scorer.item_item).any()
+        assert scorer.folded_from is not None
+        assert scorer.folded_from.data == data.fingerprint()
 
 
 @pytest.mark.parametrize("find", [whole_spectrum, decompose])

@@ -173,6 +173,29 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
             MF("bpr", **QUICK).fit(TRAIN, checkpoint=path)
 
 
+def test_a_checkpoint_with_a_header_that_nobody_should_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "c"
+    MF("bpr", **QUICK).fit(TRAIN, checkpoint=path)
+    with np.load(path) as held:
+        arrays = dict(held)
+    good, parsed = arrays["header"].tobytes(), []
+    loads = json.loads
+    monkeypatch.setattr(json, "loads", lambda text: parsed.append(len(text)) or loads(text))
+    for header, is_parsed in (
+        (b"[" * 10**5 + b"]" * 10**5, True),
+        (good[:-1] + b', "more": ' + b"[" * 10**5 + b"]" * 10**5 + b"}", True),
+        (good + b" " * 2**24, False),  # more than 16 MB
+    ):
+        parsed.clear()
+        with path.open("wb") as file:
+            np.savez(file, **arrays | {"header": np.frombuffer(header, np.uint8)})
+        with pytest.raises(FileFormatError, match="not a whole checkpoint"):
+            MF("bpr", **QUICK).fit(TRAIN, checkpoint=path)
+        assert (len(header) in parsed) == is_parsed
+
+
 def test_nan_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
     calls = iter(range(1000))
     sour_at = 21

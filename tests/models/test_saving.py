@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 import truerank as tr
 from truerank.errors import FileFormatError, InvalidArgumentError, StorageError
 from truerank.models.kept import KeptModel
+from truerank.models.kept_arrays import check_ids
 from truerank.models.names import MODELS, model_class, name_of, parameters_of
 from truerank.models.saving import read_header, save
+from truerank.models.stored_arrays import BROKEN, read_array, stored_member
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "ease": {"l2": 7.5},
@@ -206,6 +208,88 @@ def test_headers_that_cannot_be_used(changes: dict[str, Any], says: str, tmp_pat
         tr.models.load(rewritten(tmp_path / "m", **changes))
 
 
+def with_header(path: Path, content: bytes, packing: int = zipfile.ZIP_STORED) -> Path:
+    """The file with these bytes for a header."""
+    with zipfile.ZipFile(path) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    with zipfile.ZipFile(path, "w") as new:
+        for name, array in members.items():
+            if name != "header.json":
+                new.writestr(name, array)
+        new.writestr("header.json", content, packing)
+    return path
+
+
+def claiming(path: Path, name: str, size: int) -> Path:
+    """The file with another length of a member in its directory."""
+    whole = bytearray(path.read_bytes())
+    entry = whole.rindex(name.encode()) - 46  # of the central directory
+    assert whole[entry : entry + 4] == b"PK\x01\x02"
+    whole[entry + 20 : entry + 28] = size.to_bytes(4, "little") * 2
+    path.write_bytes(whole)
+    return path
+
+
+def test_a_header_nested_too_deeply_is_damaged(tmp_path: Path) -> None:
+    fitted("ease").save(tmp_path / "m")
+    for content in (b"[" * 10**5 + b"]" * 10**5, b'{"kind": ' * 10**5 + b"1" + b"}" * 10**5):
+        with_header(tmp_path / "m", content)
+        with pytest.raises(FileFormatError, match="damaged"):
+            tr.models.load(tmp_path / "m")
+        with pytest.raises(FileFormatError, match="damaged"):
+            read_header(tmp_path / "m")
+
+
+def read_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How much is read of every member, in bytes."""
+    read, sizes = zipfile.ZipExtFile.read, []
+
+    def counted(self: Any, n: int | None = -1) -> bytes:
+        content = read(self, n)
+        sizes.append(len(content))
+        return content
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", counted)
+    return sizes
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_header_of_more_than_16_mb_is_not_read(
+    packing: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted("ease").save(tmp_path / "m")
+    with zipfile.ZipFile(tmp_path / "m") as file:
+        header = file.read("header.json")
+    with_header(tmp_path / "m", header + b" " * 2**24, packing)
+    sizes = read_bytes(monkeypatch)
+    with pytest.raises(FileFormatError, match="damaged"):
+        tr.models.load(tmp_path / "m")
+    assert sizes == []
+
+
+@pytest.mark.parametrize("name", ["header.json", "item_ids.npy"])
+def test_a_member_longer_than_its_file_is_not_read(name: str, tmp_path: Path) -> None:
+    """Whoever believes a length asks for that much memory."""
+    fitted("ease").save(tmp_path / "m")
+    claimed = 2**24 if name == "header.json" else 2**32 - 9
+    with zipfile.ZipFile(claiming(tmp_path / "m", name, claimed)) as file:
+        assert file.getinfo(name).file_size == claimed
+        with pytest.raises(ValueError, match="longer than it can be"):
+            stored_member(file, name)
+    with pytest.raises(FileFormatError, match="damaged"):
+        tr.models.load(tmp_path / "m")
+
+
+def test_an_array_whose_description_is_nested_too_deeply(tmp_path: Path) -> None:
+    path = tmp_path / "z"
+    for text in (b"[" * 60_000, b"-" * 60_000 + b"1", b"(" * 150 + b")" * 150):
+        with zipfile.ZipFile(path, "w") as new:
+            start = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little")
+            new.writestr("a.npy", start + text)
+        with zipfile.ZipFile(path) as file, pytest.raises(BROKEN):
+            read_array(file, "a")
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_damage_anywhere_is_one_sentence(name: str, tmp_path: Path) -> None:
     """Cut at any place, or with any byte flipped: refused, or the very same model."""
@@ -270,3 +354,9 @@ def test_the_nearest_model_is_suggested(name: str, near: str) -> None:
 def test_parameters_and_their_usual_values() -> None:
     assert parameters_of(tr.models.ItemKNN)["similarity"] == "cosine"
     assert parameters_of(tr.models.Popularity) == {"dtype": "float32"}
+
+
+def test_ids_of_a_file_are_signed() -> None:
+    check_ids(np.array([1, 2]))
+    with pytest.raises(ValueError, match="neither integers nor strings"):
+        check_ids(np.array([1, 2], np.uint64))

@@ -10,8 +10,14 @@ from scipy import sparse
 from slow_ranking import ItemItem
 
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError, InvalidDataError, StorageError
+from truerank.errors import (
+    InvalidArgumentError,
+    InvalidDataError,
+    NotFittedError,
+    StorageError,
+)
 from truerank.execution import Processes
+from truerank.models.names import MODELS, model_class
 from truerank.ranking import (
     Adaptive,
     FactorScorer,
@@ -20,8 +26,13 @@ from truerank.ranking import (
     Given,
     Sampled,
     Users,
+    rank,
     rank_pairs,
 )
+from truerank.split import leave_one_out
+
+REQUIRED: dict[str, dict[str, Any]] = {"pure-svd": {"rank": 2}}
+"""Parameters of models that cannot be made without."""
 
 SCORER = FactorScorer(np.ones((4, 2)), np.arange(20.0).reshape(10, 2))
 SEEN = Interactions.from_arrays(
@@ -317,8 +328,82 @@ def test_what_is_no_scorer(scorer: Any) -> None:
 def test_function_scorers_of_nothing() -> None:
     with refused(InvalidArgumentError, "all_items must be a function, or pairs must be one"):
         FunctionScorer(n_items=3)
-    with refused(InvalidArgumentError, "n_items must be at least 1, got 0"):
+    with refused(InvalidArgumentError, "n_items must be a whole number, at least 1, got 0"):
         FunctionScorer(lambda users: users)
+    for n_items in (2.5, "10", np.nan, True, None):
+        with refused(InvalidArgumentError, "n_items must be a whole number, at least 1, got"):
+            FunctionScorer(lambda users: users, n_items=n_items)  # type: ignore[arg-type]
+    with refused(InvalidArgumentError, "all_items must be a function, got 'ndarray'"):
+        FunctionScorer(np.ones((4, 10)), n_items=10)  # type: ignore[arg-type]
+
+
+DESIGNS = [Full(), Sampled(5), Adaptive(3), Given([[3]] * 4), Users(2), Users(3, Sampled(5))]
+
+
+@pytest.mark.parametrize("by", ["all_items", "pairs"])
+@pytest.mark.parametrize("design", DESIGNS, ids=str)
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda right: right[:1], r"an array of shape \(1, \d+\) for .* it must be \("),
+        (lambda right: np.pad(right, ((0, 0), (0, 1))), r"an array of shape .* it must be \("),
+        (lambda right: right[..., None], r"an array of shape \(.*, 1\) .* it must be \("),
+        (lambda right: right[:, :-1], r"an array of shape .* it must be \("),
+        (lambda right: None, r"an array of shape \(\) .* it must be \("),
+        (lambda right: right + 0j, "values of type complex128; scores must be real numbers"),
+        (lambda right: right.astype(object), "values of type object; scores must be real"),
+        (lambda right: right.astype(str), "values of type <U32; scores must be real numbers"),
+        (lambda right: [[1.0], [1.0, 2.0]], r"a list that is no array .* it must be an array of"),
+    ],
+    ids=["rows", "wider", "deeper", "narrower", "none", "complex", "object", "text", "ragged"],
+)
+def test_what_a_function_returns_is_checked_in_every_design(
+    spoil: Any, sentence: str, design: Any, by: str
+) -> None:
+    functions: dict[str, Any] = {
+        "all_items": lambda users: spoil(np.ones((len(users), 10))),
+        "pairs": lambda users, items: spoil(np.ones(items.shape)),
+    }
+    scorer = FunctionScorer(**{by: functions[by]}, n_items=10)
+    with refused(InvalidDataError, rf"^score_(all|pairs) of the scorer returned {sentence}"):
+        rank_pairs(scorer, range(4), range(4), design)
+
+
+@pytest.mark.parametrize("kind", [complex, object, str])
+def test_factors_and_matrices_are_real(kind: Any) -> None:
+    class Odd:
+        user_factors, item_factors = np.ones((4, 2)), np.ones((10, 2)).astype(kind)
+
+    with refused(InvalidDataError, "item_factors has values of type .*; factors must be real"):
+        FactorScorer(np.ones((4, 2)), np.ones((10, 2)).astype(kind))
+    sentence = r"the factors \(or the item-item matrix\) have values of type .* must be real num"
+    with refused(InvalidDataError, sentence):
+        rank_pairs(Odd(), [0], [0])
+    with refused(InvalidDataError, sentence):
+        rank_pairs(ItemItem(SEEN.matrix(), np.eye(10).astype(kind)), [0], [1])
+
+
+def test_scores_beside_factors_are_checked_too() -> None:
+    class Text(FactorScorer):
+        def score_pairs(self, users: Any, items: Any) -> Any:
+            return super().score_pairs(users, items).astype(str)
+
+    with refused(InvalidDataError, "score_pairs of the scorer returned values of type <U32"):
+        rank_pairs(Text(SCORER.user_factors, SCORER.item_factors), [0], [0])
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_a_model_that_is_not_fitted_says_so(name: str) -> None:
+    kind = model_class(name)
+    model = kind(**REQUIRED.get(name, {}))
+    split = leave_one_out(SEEN)
+    for ask in (lambda: rank(model, split), lambda: rank_pairs(model, [0], [1])):
+        with refused(
+            NotFittedError, rf"got 'an unfitted {kind.__name__}'; call fit\(train\) first"
+        ):
+            ask()
+    with refused(InvalidArgumentError, rf"got 'the class {kind.__name__}'; make one and fit it"):
+        rank(kind, split)
 
 
 # ---------------------------------------------------------------- elsewhere

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -162,7 +163,15 @@ def test_an_unknown_header_field(tmp_path: Path) -> None:
         RankTable.from_parquet(path)
 
 
-@pytest.mark.parametrize("header", [b"{", b"3", b"\xff", b"[1]"])
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"{", b"3", b"\xff", b"[1]", DEEP, b'{"format": 1, "design": ' + DEEP + b"}",
+     b'{"format": 1, "n_population": ' + b"9" * 5_000 + b"}"],
+    ids=["cut", "number", "bytes", "list", "deep", "deep design", "digits"],
+)  # fmt: skip
 def test_a_damaged_header(header: bytes, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="has a damaged header; write it again"):
         RankTable.from_parquet(rewritten(tmp_path / "t.parquet", header))
@@ -172,6 +181,7 @@ WRONG = [
     ("replacement", "no"), ("replacement", 1), ("replacement", None), ("seed", -1), ("seed", 1.5),
     ("seed", 2**64), ("seed", True), ("seed", "7"), ("ties", "best"), ("ties", None), ("ties", []),
     ("candidates", "some"), ("candidates", 3), ("n_population", -5), ("n_population", 0),
+    ("n_population", 10**400), ("n_population", 2**63),
     ("n_population", 2.0), ("n_population", True), ("n_population", "many"), ("data", 7),
     ("split", ["a"]), ("model", {}), ("version", None), ("design", None), ("design", []),
     ("design", {}), ("design", {"kind": 3}), ("design", {"kind": "users", "inner": 3}),
@@ -181,6 +191,9 @@ WRONG = [
     ("design", {"kind": "sampled", "levels": {"sizes": ["5"], "go_on": [0], "keep": [1.0]}}),
     ("design", {"kind": "sampled", "levels": {"sizes": [5, 3], "go_on": [1, 0], "keep": [1, 1]}}),
     ("design", {"kind": "users", "inner": {"kind": "sampled", "levels": {"sizes": 5}}}),
+    ("design", {"kind": "users", "more": [[[[[[[[3]]]]]]]]}),
+    ("design", functools.reduce(lambda inner, _: {"kind": "users", "inner": inner}, range(300),
+                                {"kind": "full"})),
 ]  # fmt: skip
 
 

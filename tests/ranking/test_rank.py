@@ -265,3 +265,40 @@ def test_a_sample_that_only_some_users_have_candidates_for() -> None:
     assert np.array_equal(drawn.n_sampled, np.minimum(100, drawn.n_items - 1))
     assert drawn.adapted.endswith("so their samples are smaller")
     assert not drawn.is_exact.any()
+
+
+@pytest.mark.parametrize("kind", [tr.models.EASE, tr.models.Popularity, tr.models.CentredItemKNN])
+def test_a_folded_in_model_of_another_split_is_refused(kind: Any) -> None:
+    """What fold_in makes has no ``trained_on``, and ranked the users that it was fitted on."""
+    other, mine = (strong_generalization(DATA, n_users=10, seed=seed) for seed in (0, 1))
+    assert mine.fold_in is not None
+    right, wrong = (kind().fit(split.train) for split in (mine, other))
+    for folded in (wrong.fold_in(mine.fold_in), wrong.fold_in(DATA).fold_in(mine.fold_in)):
+        with pytest.raises(
+            InvalidDataError, match=rf"^this {kind.__name__} was fitted on other data"
+        ):
+            tr.rank(folded, mine)
+        asked_for = tr.rank(folded, mine, trained_elsewhere=True)
+        assert asked_for.header.data == other.train.fingerprint()
+    honest = tr.rank(right.fold_in(mine.fold_in), mine)
+    assert honest.rank.tolist() == tr.rank(right, mine).rank.tolist()
+    assert honest.header.data == mine.train.fingerprint()
+
+
+def test_a_folded_in_model_of_another_split_is_refused_without_new_users_too() -> None:
+    mine, other = leave_one_out(DATA, seed=0), leave_one_out(DATA, seed=1)
+    wrong, right = (
+        tr.models.IALS(dim=4, epochs=2).fit(split.train).fold_in(mine.train)
+        for split in (other, mine)
+    )
+    with pytest.raises(InvalidDataError, match="this IALS was fitted on other data"):
+        tr.rank(wrong, mine)
+    assert len(tr.rank(right, mine)) == len(mine.held_out)
+
+
+def test_folded_in_factors_cannot_be_folded_in_again() -> None:
+    split = strong_generalization(DATA, n_users=10)
+    assert split.fold_in is not None
+    folded = tr.models.IALS(dim=4, epochs=2).fit(split.train).fold_in(split.fold_in)
+    with pytest.raises(InvalidArgumentError, match="give the fitted model itself, it is folded in"):
+        tr.rank(folded, split)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import truerank as tr
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking import Header, RankTable
 
@@ -116,6 +117,20 @@ def test_ids_of_any_kind() -> None:
         pytest.param({"weight": [1, 1, -0.5]}, "row 2: weight -0.5 must be finite and not negative",
                      id="negative-weight"),
         pytest.param({"weight": np.inf}, "row 0: weight inf must be finite", id="inf-weight"),
+        pytest.param({"weight": [1, 1e101, 1]}, r"row 1: weight 1e\+101 must be 0 or from 1e-100 "
+                     r"to 1e\+100.*multiply all weights by one number", id="huge-weight"),
+        pytest.param({"weight": [1, 0, 1e-101]}, "row 2: weight 1e-101 must be 0 or from 1e-100",
+                     id="tiny-weight"),
+        pytest.param({"weight": ["1", "2", "3"]}, "weight must be numbers, got values of type <U1, "
+                     "the first of them 1; convert them first", id="text-weight"),
+        pytest.param({"weight": np.array([1, "2", 3], object)}, "weight must be numbers, got "
+                     "values of type object", id="some-text-weight"),
+        pytest.param({"weight": [1j, 1, 1]}, "weight must be numbers, got values of type "
+                     "complex128", id="complex-weight"),
+        pytest.param({"weight": [[1], [1, 2], 1]}, "weight must be numbers, got what is none: ",
+                     id="nested-weight"),
+        pytest.param({"weight": [10**400, 1, 1]}, "weight must be numbers, got what is none: ",
+                     id="endless-weight"),
         pytest.param({"n_scored": -1}, "row 0: n_scored -1 must not be negative", id="cost"),
     ],
 )  # fmt: skip
@@ -260,3 +275,39 @@ def test_naive_auc_is_that_of_the_samples() -> None:
 def test_a_table_introduces_itself() -> None:
     text = repr(make_table(n_sampled=[10, 50, 10]))
     assert text == "RankTable(3 rows, foreign design, 1 exact ranks, 23.3 scored per row)"
+
+
+# ---------------------------------------------------------------- unsigned numbers
+
+
+@pytest.mark.parametrize("kind", ["arrays", "columns", "pairs"])
+def test_unsigned_ids_are_signed_where_they_fit_and_text_elsewhere(kind: str) -> None:
+    def column(ids: Any) -> Any:
+        if kind == "pairs":
+            scorer = tr.FunctionScorer(lambda users: np.zeros((len(users), 3)), n_items=3)
+            return tr.rank_pairs(scorer, [0, 1], [0, 1], user_ids=ids).user
+        table = RankTable.from_arrays([1, 1], 2, 3, user=ids if kind == "arrays" else None)
+        return table.user if kind == "arrays" else replace(table, user=np.asarray(ids)).user
+
+    small = column(np.array([7, 2**63 - 1], np.uint64))
+    assert small.dtype == np.int64
+    assert small.tolist() == [7, 2**63 - 1]
+    assert column(np.array([7, 2**64 - 1], np.uint64)).tolist() == ["7", str(2**64 - 1)]
+    if kind != "columns":  # which takes arrays of numpy's types only
+        assert column([7, 2**64]).tolist() == ["7", str(2**64)]
+
+
+def test_unsigned_numbers_beyond_int64_are_refused_where_numbers_are_meant() -> None:
+    huge = np.array([1, 2**63], np.uint64)
+    with pytest.raises(InvalidDataError, match=r"n_items must be whole numbers below 2\*\*63, got"):
+        RankTable.from_arrays([1, 1], 1, huge)
+    scorer = tr.FunctionScorer(lambda users: np.zeros((len(users), 3)), n_items=3)
+    with pytest.raises(InvalidArgumentError, match=r"users must be indices from 0, got 9223372036"):
+        tr.rank_pairs(scorer, huge, [0, 1])
+    with pytest.raises(InvalidDataError, match="negatives must be item indices: whole numbers"):
+        tr.Given(huge[:, None])
+
+
+def test_the_largest_and_least_weights_are_taken() -> None:
+    weights = [1e-100, 0.0, 1e100]
+    assert make_table(weight=weights).weight.tolist() == weights

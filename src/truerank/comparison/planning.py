@@ -28,12 +28,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from truerank.comparison.planning_costs import Rates, rates_of, scored_pairs
 from truerank.comparison.planning_errors import TRIALS, PredictedError, predict
 from truerank.comparison.planning_laws import SHAPES, RankLaw, typical_laws
+from truerank.comparison.planning_numbers import checked_sizes, is_finite
 from truerank.comparison.planning_pilots import pilot_laws, pilot_value
 from truerank.comparison.planning_result import Plan, PlanOption
 from truerank.comparison.planning_wish import Wish
@@ -44,6 +46,7 @@ from truerank.metrics import Metric, MetricLike, as_metric
 from truerank.ranking import Adaptive, Full, RankTable, Sampled, Users
 from truerank.ranking.design_words import design_words
 from truerank.ranking.designs import InnerDesign
+from truerank.rng import checked_seed
 
 QUICK_SECONDS = 10.0
 """Where ranking everything takes no longer, nothing is gained by estimating."""
@@ -110,14 +113,15 @@ def plan(
     'users m=4000 full'
     """
     chosen = as_metric(metric)
-    _check_sizes(n_items, n_users, trials, chosen)
+    n_items, n_users, trials = checked_sizes(n_items, n_users, trials, chosen)
+    checked_seed(seed)
     wish = Wish.of(
         rel_error, abs_error, detect, correlation=correlation, power=power, level=level,
         population=checked_population(population),
     )  # fmt: skip
     laws, value, source = _laws(n_items, chosen, expected, pilot, seed)
     rates = rates_of(pairs_per_second, n_items)
-    ways = _default_designs(n_items) if designs is None else [Full(), *designs]
+    ways = _default_designs(n_items) if designs is None else [Full(), *_checked_designs(designs)]
     ways = list(dict.fromkeys(ways))
     predictions = []
     with Progress("trying designs", total=2 * trials * len(ways), enabled=progress) as bar:
@@ -151,18 +155,6 @@ def plan(
     )
 
 
-def _check_sizes(n_items: int, n_users: int, trials: int, metric: Metric) -> None:
-    for name, value, least in (
-        ("n_items", n_items, 2),
-        ("n_users", n_users, 1),
-        ("trials", trials, 1),
-    ):
-        if value < least or int(value) != value:
-            raise InvalidArgumentError(name, value, f"a whole number, at least {least}")
-    if metric.k is not None and metric.k > n_items:
-        raise InvalidArgumentError("metric", str(metric), f"with K at most the {n_items:,} items")
-
-
 def _laws(
     n_items: int, metric: Metric, expected: float | None, pilot: RankTable | None, seed: int
 ) -> tuple[list[RankLaw], float, str]:
@@ -171,12 +163,28 @@ def _laws(
             "expected", expected, "given, or a pilot in its place, and not both",
             "a rough guess such as expected=0.1 will do",
         )  # fmt: skip
+    if pilot is not None and not isinstance(pilot, RankTable):
+        raise InvalidArgumentError(
+            "pilot", type(pilot).__name__, "a RankTable, as tr.rank makes and tr.read_ranks reads"
+        )
     if pilot is not None:
         found = pilot_laws(pilot, n_items, metric, seed=seed)
         return found, pilot_value(pilot, metric), f"ranks as in a pilot of {pilot.n_users:,} users"
+    if not is_finite(expected):
+        raise InvalidArgumentError("expected", expected, f"a number, roughly the {metric} there is")
     guess = float(expected or 0.0)
     laws = typical_laws(n_items, metric, guess)
     return laws, guess, f"{len(SHAPES)} typical laws with {metric} = {guess:g}"
+
+
+def _checked_designs(designs: object) -> list[InnerDesign]:
+    ways: list[Any] = list(designs) if isinstance(designs, Sequence) else [None]
+    if not all(isinstance(way, Full | Sampled | Adaptive) for way in ways):
+        raise InvalidArgumentError(
+            "designs", designs, "a list of Full(), Sampled(n) or Adaptive(...)",
+            "how many users to rank is found by the plan",
+        )  # fmt: skip
+    return ways
 
 
 def _default_designs(n_items: int) -> list[InnerDesign]:

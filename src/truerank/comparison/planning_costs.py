@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from truerank.comparison.planning_numbers import is_finite
 from truerank.errors import InvalidArgumentError
 from truerank.ranking import Adaptive, FactorScorer, Full, Sampled, rank_pairs
 from truerank.ranking.designs import InnerDesign
@@ -56,7 +57,7 @@ def rates_of(pairs_per_second: float | tuple[float, float] | None, n_items: int)
         return measured_rates(n_items)
     given = pairs_per_second
     pair = given if isinstance(given, tuple) else (given, given)
-    if len(pair) != 2 or not all(np.isfinite(rate) and rate > 0 for rate in pair):
+    if len(pair) != 2 or not all(is_finite(rate) and rate > 0 for rate in pair):
         raise InvalidArgumentError(
             "pairs_per_second", pairs_per_second, "a positive number, or two: (full, sampled)"
         )

@@ -110,6 +110,11 @@ def step_strength(seen: Float, smooth: Float) -> float | None:
 
 
 def _check(pilot: RankTable, n_items: int, metric: Metric) -> None:
+    if len(pilot) == 0:
+        raise InvalidDataError(
+            "the pilot has no rows, so it says nothing about ranks; rank some users, best "
+            "Users(2000), or give expected= instead"
+        )
     if len(pilot) > pilot.n_users:
         raise InvalidDataError(
             "the pilot has users with several held-out items; planning takes one a user: keep "

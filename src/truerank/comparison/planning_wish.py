@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from truerank.comparison.planning_errors import PredictedError
+from truerank.comparison.planning_numbers import is_finite
 from truerank.comparison.user_sampling import critical_value, normal_quantile
 from truerank.errors import InvalidArgumentError
 from truerank.estimators.population import Population
@@ -50,13 +51,13 @@ class Wish:
                 "for instance rel_error=0.02",
             )  # fmt: skip
         ((kind, size),) = made.items()
-        if not (np.isfinite(size) and size > 0):
+        if not (is_finite(size) and size > 0):
             raise InvalidArgumentError(kind, size, "positive")
-        if not -1 <= correlation < 1:
+        if not (is_finite(correlation) and -1 <= correlation < 1):
             raise InvalidArgumentError("correlation", correlation, "from -1 to below 1")
-        if not 0.5 <= power < 1:
+        if not (is_finite(power) and 0.5 <= power < 1):
             raise InvalidArgumentError("power", power, "from 0.5 to below 1")
-        if not 0 < level < 1:
+        if not (is_finite(level) and 0 < level < 1):
             raise InvalidArgumentError("level", level, "between 0 and 1")
         if kind == "detect" and population == "finite":
             raise InvalidArgumentError(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.data.ids import in_one_type
 from truerank.errors import InvalidDataError
 
 if TYPE_CHECKING:
@@ -88,10 +89,10 @@ def find_ids(known: NDArray[Any], wanted: NDArray[Any]) -> Int:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    is_number = known.dtype.kind in "iu"
-    if is_number != (wanted.dtype.kind in "iu"):
+    if (known.dtype.kind in "iu") != (wanted.dtype.kind in "iu"):
         return np.full(len(wanted), -1)
-    kind = pa.int64() if is_number else pa.large_string()
+    known, wanted = in_one_type([known, wanted])
+    kind = pa.int64() if known.dtype.kind == "i" else pa.large_string()
     place = pc.index_in(pa.array(wanted, type=kind), value_set=pa.array(known, type=kind))
     return np.asarray(place.fill_null(-1).to_numpy(), dtype=np.int64)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
 from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
@@ -63,19 +64,32 @@ def with_id_type(column: pa.Array, id_type: IdType | None, name: str) -> Any:
     return whole[column.indices.to_numpy()]
 
 
+def signed(ids: NDArray[Any]) -> NDArray[Any]:
+    """Unsigned whole numbers as int64, as ids are everywhere, or as text beyond it.
+
+    Any other cast would wrap: 2**63 would become the id -2**63, of somebody else.
+
+    >>> signed(np.array([7, 2**63 - 1], np.uint64)).tolist(), signed(np.array([2**63])).tolist()
+    ([7, 9223372036854775807], ['9223372036854775808'])
+    """
+    if ids.dtype.kind != "u":
+        return ids
+    fits = not ids.size or int(ids.max()) < 2**63
+    return ids.astype(np.int64 if fits else np.str_)
+
+
 def in_one_type(columns: list[NDArray[Any]]) -> list[NDArray[Any]]:
     """The same ids in one type: as they are if all are, else numbers as they are written.
 
     7 is then the same as ``"7"``, and another than ``"007"``.
 
-    >>> import numpy as np
     >>> [ids.tolist() for ids in in_one_type([np.array([7, 10]), np.array(["7", "007"])])]
     [['7', '10'], ['7', '007']]
     """
-    kinds = {column.dtype.kind in "iu" for column in columns}
-    if len(kinds) < 2:
+    columns = [signed(column) for column in columns]
+    if len({column.dtype.kind == "i" for column in columns}) < 2:
         return columns
-    return [column.astype(str) if column.dtype.kind in "iu" else column for column in columns]
+    return [column.astype(str) if column.dtype.kind == "i" else column for column in columns]
 
 
 def _is_whole(word: str) -> bool:

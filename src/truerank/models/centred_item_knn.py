@@ -95,4 +95,5 @@ class CentredItemKNN(KeptModel):
         other = CentredItemKNN(self.k, self.similarity, self.shrink, self.dtype)
         other.shares, other.offset = self.shares, self.offset
         other.seen = history.matrix(dtype=dtype_of(self.dtype))
+        other.note_folded_from(self)
         return other

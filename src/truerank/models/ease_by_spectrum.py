@@ -39,6 +39,7 @@ from truerank.models.ease import EASE
 from truerank.models.gram import gram
 from truerank.models.grid_of_spectrum import shrink_regression
 from truerank.models.item_item import ItemItemScorer
+from truerank.models.kept import TrainedOn
 from truerank.models.memory import check_room
 from truerank.models.parallel import on_all_cores
 from truerank.models.precision import Precision, check_l2, dtype_of
@@ -61,10 +62,10 @@ def ease_over(
         spectrum: All of the data's singular values and vectors, if they are known already.
     """
     whole = whole_spectrum(interactions) if spectrum is None else spectrum
-    history = interactions.matrix()
+    history, known = interactions.matrix(), TrainedOn.of(interactions)
     for penalty in l2:
         check_l2(penalty)
-        yield penalty, ItemItemScorer(history, _weights(whole, penalty), "EASE")
+        yield penalty, ItemItemScorer(history, _weights(whole, penalty), "EASE", known)
 
 
 def pays(n_users: int, n_items: int, n_values: int, dtype: Precision = "float32") -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from numpy.typing import NDArray
@@ -100,7 +100,7 @@ class EDLAE(ItemItemModel):
     def fold_in(self, history: Interactions) -> ItemItemScorer | LowRankScorer:  # type: ignore[override]
         """The same W for users known only by their history."""
         check_history(history, self.n_items)
-        return self._any_scorer(history.matrix())
+        return replace(self._any_scorer(history.matrix()), folded_from=self.training())
 
     def state(self) -> State:
         """The dense W, or its factors; and what shows the convergence."""

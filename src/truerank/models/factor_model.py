@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.models.given import check_history
-from truerank.models.kept import KeptModel
+from truerank.models.kept import KeptModel, TrainedOn
 from truerank.models.memory import check_room
 from truerank.models.precision import dtype_of, is_number
 from truerank.rng import Stream, stream
@@ -31,11 +31,13 @@ class FactorScores:
         user_factors: Users x dimensions.
         item_factors: Items x dimensions.
         name: What to call the model in tables.
+        folded_from: What the model behind these scores was fitted on, if that is known.
     """
 
     user_factors: Factors
     item_factors: Factors
     name: str = "factors"
+    folded_from: TrainedOn | None = None
 
     @property
     def n_items(self) -> int:
@@ -80,7 +82,8 @@ class FactorModel(KeptModel, ABC):
     def fold_in(self, history: Interactions) -> FactorScores:
         """The same item factors for users known only by their history."""
         check_history(history, self.n_items)
-        return FactorScores(self.solve_users(history), self.item_factors, type(self).__name__)
+        users, name = self.solve_users(history), type(self).__name__
+        return FactorScores(users, self.item_factors, name, self.training())
 
     @abstractmethod
     def solve_users(self, history: Interactions) -> Factors:

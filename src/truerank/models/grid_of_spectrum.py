@@ -25,6 +25,7 @@ from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models.factor_model import FactorScores, Indices
 from truerank.models.given import check_history
+from truerank.models.kept import TrainedOn
 from truerank.models.memory import check_room
 from truerank.models.parallel import on_all_cores
 from truerank.models.precision import Precision, check_l2, dtype_of
@@ -76,12 +77,14 @@ class GridModel:
         item_factors: Those of V, shrunk.
         name: What to call the model in tables.
         project: Histories to the first ``rank`` columns of X V, for other users.
+        trained_on: What the decomposition is of.
     """
 
     user_factors: NDArray[Any]
     item_factors: NDArray[Any]
     name: str
     project: Callable[[Interactions], NDArray[Any]] = field(repr=False)
+    trained_on: TrainedOn = field(repr=False)
 
     @property
     def n_items(self) -> int:
@@ -98,7 +101,8 @@ class GridModel:
     def fold_in(self, history: Interactions) -> FactorScores:
         """The same items for users known only by their history."""
         rank = self.item_factors.shape[1]
-        return FactorScores(self.project(history)[:, :rank], self.item_factors, self.name)
+        users = self.project(history)[:, :rank]
+        return FactorScores(users, self.item_factors, self.name, self.trained_on)
 
     def _scores(self) -> FactorScores:
         return FactorScores(self.user_factors, self.item_factors, self.name)
@@ -136,6 +140,7 @@ class SpectrumGrid:
         self.family = family
         self.spectrum = Spectrum(spectrum.sigma, spectrum.V.astype(kind, copy=False))
         self._users = self._times(interactions)
+        self._trained_on = TrainedOn.of(interactions)
         self._folded: tuple[Interactions, NDArray[Any]] | None = None
 
     @classmethod
@@ -170,7 +175,8 @@ class SpectrumGrid:
                 "nothing is left of the data; take a smaller l2"
             )
         items = part.V[:, :left] * weights[:left].astype(part.V.dtype)
-        return GridModel(self._users[:, :left], items, self.family, self._project)
+        users = self._users[:, :left]
+        return GridModel(users, items, self.family, self._project, self._trained_on)
 
     def over(
         self, *, l2: Iterable[float], rank: Iterable[int]

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from truerank.data.interactions import Interactions
 from truerank.models.given import check_history
-from truerank.models.kept import KeptModel
+from truerank.models.kept import KeptModel, TrainedOn
 from truerank.models.picking import picked
 
 Scores = NDArray[np.floating[Any]]
@@ -28,11 +28,13 @@ class ItemItemScorer:
         history: Users x items, sparse.
         item_item: Items x items, dense or sparse.
         name: What to call the model in tables.
+        folded_from: What the model behind these scores was fitted on, if that is known.
     """
 
     history: sparse.csr_array
     item_item: NDArray[Any] | sparse.csr_array
     name: str = "item-item"
+    folded_from: TrainedOn | None = None
 
     @property
     def n_items(self) -> int:
@@ -50,7 +52,7 @@ class ItemItemScorer:
     def fold_in(self, history: Interactions) -> ItemItemScorer:
         """The same matrix for other users, known only by their history."""
         check_history(history, self.n_items)
-        return ItemItemScorer(history.matrix(), self.item_item, self.name)
+        return ItemItemScorer(history.matrix(), self.item_item, self.name, self.folded_from)
 
 
 class ItemItemModel(KeptModel):
@@ -74,7 +76,9 @@ class ItemItemModel(KeptModel):
 
     def fold_in(self, history: Interactions) -> ItemItemScorer:
         """The same item-item matrix for users known only by their history."""
-        return self._scorer().fold_in(history)
+        check_history(history, self.n_items)
+        matrix = history.matrix()
+        return ItemItemScorer(matrix, self.item_item, type(self).__name__, self.training())
 
     def _scorer(self) -> ItemItemScorer:
         return ItemItemScorer(self.history, self.item_item, type(self).__name__)

@@ -56,10 +56,14 @@ class KeptModel:
 
     Every ``fit`` refuses what is not Interactions, and what ``fit`` sets cannot be read before:
     one sentence says what to do instead.
+
+    What ``fold_in`` makes was not fitted, so it has no ``trained_on``; ``folded_from`` says what
+    the model behind it was fitted on, which ranking must know as well.
     """
 
-    __slots__ = ("adapted", "trained_on")
+    __slots__ = ("adapted", "folded_from", "trained_on")
     adapted: tuple[str, ...]
+    folded_from: TrainedOn | None
     trained_on: TrainedOn
 
     def __init_subclass__(cls) -> None:
@@ -92,7 +96,17 @@ class KeptModel:
             adapted: A sentence for each default that gave way to them.
         """
         self.trained_on = TrainedOn.of(interactions)
+        self.folded_from = None
         self.adapted = tuple(adapted)
+
+    def note_folded_from(self, model: KeptModel) -> None:
+        """Note the model that this one was made of by ``fold_in``, and what it was fitted on."""
+        self.folded_from = model.training()
+
+    def training(self) -> TrainedOn | None:
+        """What this model, or the one that it was folded in from, was fitted on."""
+        known = getattr(self, "trained_on", None)
+        return known or getattr(self, "folded_from", None)
 
     def parameters(self) -> dict[str, Any]:
         """What the model was made with, as plain values."""

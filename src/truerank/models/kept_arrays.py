@@ -86,11 +86,11 @@ def check_arrays(
 
 
 def check_ids(ids: NDArray[Any]) -> None:
-    """External ids: integers or strings, in the order of ids, without repeats.
+    """External ids: signed integers or strings, in the order of ids, without repeats.
 
     Text may also stand by letters, as it once did where it is all numbers.
     """
-    if ids.ndim != 1 or ids.dtype.kind not in "iuU" or not ids.dtype.isnative:
+    if ids.ndim != 1 or ids.dtype.kind not in "iU" or not ids.dtype.isnative:
         raise ValueError("ids that are neither integers nor strings")
     ascending = not np.any(ids[1:] <= ids[:-1])
     if not ascending and not np.array_equal(distinct_ids(ids)[0], ids):

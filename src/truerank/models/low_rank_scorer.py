@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.models.kept import TrainedOn
 from truerank.models.picking import picked
 
 Matrix = NDArray[Any]
@@ -25,6 +26,7 @@ class LowRankScorer:
     U: Matrix
     V: Matrix
     name: str = "EDLAE"
+    folded_from: TrainedOn | None = None
 
     @property
     def n_items(self) -> int:

@@ -60,4 +60,5 @@ class Popularity(KeptModel):
         other = Popularity(self.dtype)
         other.item_factors = self.item_factors
         other.user_factors = np.ones((history.n_users, 1), dtype=dtype_of(self.dtype))
+        other.note_folded_from(self)
         return other

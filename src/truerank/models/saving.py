@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.errors import FileFormatError, InvalidArgumentError, TruerankError
-from truerank.files import readable_errors, written_whole
+from truerank.files import HEADER_LIMIT, parse_header, readable_errors, written_whole
 from truerank.models.kept import KeptModel, State, TrainedOn
 from truerank.models.kept_arrays import check_arrays, check_ids
 from truerank.models.names import model_class, name_of
@@ -43,6 +43,7 @@ from truerank.models.stored_arrays import (
     checked_csr,
     digests,
     read_array,
+    stored_member,
 )
 from truerank.version import __version__
 
@@ -160,8 +161,8 @@ def _reading(path: Path) -> Iterator[zipfile.ZipFile]:
 def _header(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
     if _HEADER not in archive.namelist():
         raise _foreign(path)
-    header = json.loads(archive.read(_HEADER))
-    if not isinstance(header, dict) or header.get("kind") != KIND:
+    header = parse_header(archive.read(stored_member(archive, _HEADER, most=HEADER_LIMIT)))
+    if header.get("kind") != KIND:
         raise _foreign(path)
     if type(header["format"]) is not int or header["format"] < 1:
         raise ValueError("a format that is none")

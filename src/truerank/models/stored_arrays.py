@@ -27,18 +27,38 @@ BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, LookupError, TypeError, Valu
 SPARSE_PARTS = ("data", "indices", "indptr")
 
 
-def read_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    """The array ``<name>.npy`` of a zip, without pickle, in C order."""
-    member = archive.getinfo(f"{name}.npy")
+def stored_member(
+    archive: zipfile.ZipFile, name: str, *, most: float = math.inf
+) -> zipfile.ZipInfo:
+    """A member of a zip whose size can be believed before anything of it is read.
+
+    Args:
+        archive: The zip.
+        name: Of the member.
+        most: Bytes that it may have.
+
+    Raises:
+        ValueError: If it is packed, so that its length would be anybody's guess, if it is longer
+            than the file that it is in, or longer than ``most``.
+    """
+    member = archive.getinfo(name)
     if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
-        raise ValueError("an array that is packed")  # its length would be anybody's guess
+        raise ValueError("a member that is packed")
+    if member.header_offset + member.file_size > archive.start_dir or member.file_size > most:
+        raise ValueError("a member that is longer than it can be")
+    return member
+
+
+def read_array(archive: zipfile.ZipFile, name: str, *, most: float = math.inf) -> NDArray[Any]:
+    """The array ``<name>.npy`` of a zip, without pickle, in C order; ``most`` bytes at most."""
+    member = stored_member(archive, f"{name}.npy", most=most)
     with archive.open(member) as file:
         # A damaged shape must not ask for memory: the size of the member is known.
         if np.lib.format.read_magic(file) != (1, 0):
             raise ValueError("an array of another format")
         # Read strictly, since numpy would try to mend what is damaged, with a warning.
         length = int.from_bytes(file.read(2), "little")
-        described = ast.literal_eval(file.read(length).decode("latin1"))
+        described = _literal(file.read(length).decode("latin1"))
         shape, dtype = described["shape"], np.dtype(described["descr"])
         if dtype.kind not in "iufU" or not isinstance(described["fortran_order"], bool):
             raise ValueError("an array of neither numbers nor strings")
@@ -49,6 +69,14 @@ def read_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
         file.seek(0)
         array = np.lib.format.read_array(file, allow_pickle=False)
     return np.ascontiguousarray(array) if array.ndim else array
+
+
+def _literal(text: str) -> Any:
+    """A literal of Python; one nested too deeply is a MemoryError of its parser."""
+    try:
+        return ast.literal_eval(text)
+    except (RecursionError, MemoryError) as error:
+        raise ValueError("a description that is nested too deeply") from error
 
 
 def digest(array: NDArray[Any]) -> str:

@@ -12,7 +12,7 @@ from scipy import sparse
 from truerank.data.id_order import find_ids
 from truerank.data.interactions import Interactions
 from truerank.models.given import check_history
-from truerank.models.kept import KeptModel
+from truerank.models.kept import KeptModel, TrainedOn
 from truerank.models.picking import picked
 from truerank.models.precision import Precision, dtype_of
 from truerank.models.similarities import Similarity, check_neighbourhood
@@ -29,10 +29,12 @@ class UserKNNScorer:
     Attributes:
         neighbours: Users to score x known users, sparse.
         known: Known users x items, sparse.
+        folded_from: What the model behind these scores was fitted on, if that is known.
     """
 
     neighbours: sparse.csr_array
     known: sparse.csr_array
+    folded_from: TrainedOn | None = None
 
     @property
     def n_items(self) -> int:
@@ -100,7 +102,8 @@ class UserKNN(KeptModel):
         check_history(history, self.n_items)
         ids = self.trained_on.user_ids
         own = find_ids(ids, history.user_ids)
-        return UserKNNScorer(self._nearest(history.matrix(), own, workers), self.known)
+        near = self._nearest(history.matrix(), own, workers)
+        return UserKNNScorer(near, self.known, self.training())
 
     def _nearest(
         self, users: sparse.csr_array, own: NDArray[Any], workers: int | None

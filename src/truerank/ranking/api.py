@@ -24,7 +24,9 @@ from truerank.ranking.checks import (
     check_sizes,
     check_training,
     fitted_on,
+    name_of,
 )
+from truerank.ranking.columns import as_ids
 from truerank.ranking.designs import Adaptive, Design, Full, Given, Levels, Sampled, Users
 from truerank.ranking.header import CandidateRule, Header
 from truerank.ranking.job_files import BlockTask, rank_block, save_job
@@ -65,7 +67,8 @@ def rank(
         candidates: ``"unseen"`` leaves out the user's training (or fold-in) items, except those
             that are held out as well; ``"all"`` keeps them, as the dissertation does.
         ties: See :mod:`truerank.ranking.ties`.
-        trained_elsewhere: Rank a model that says (by its ``trained_on``) that it was fitted on
+        trained_elsewhere: Rank a model that says (by its ``trained_on``, or ``folded_from`` where
+            users were folded in) that it was fitted on
             other data than ``split.train``, which is refused otherwise: it may have seen the
             held-out items. The header then names the data that the model was fitted on.
         executor: Where to run; threads on all cores if not given.
@@ -86,8 +89,12 @@ def rank(
         if not hasattr(model, "fold_in"):
             raise InvalidArgumentError(
                 "model", type(model).__name__, "able to fold in new users",
-                "this split holds out whole users: give the model a method "
-                "fold_in(history) -> Scorer",
+                "this split holds out whole users: "
+                + (
+                    "give the fitted model itself, it is folded in here"
+                    if fitted_on(model)
+                    else "give the model a method fold_in(history) -> Scorer"
+                ),
             )  # fmt: skip
         scorer = model.fold_in(split.fold_in)
     return _rank(
@@ -105,7 +112,7 @@ def rank(
         origin={
             "data": fitted_on(model) or split.train.fingerprint(),
             "split": split.fingerprint(),
-            "model": _name(model),
+            "model": name_of(model),
         },
     )
 
@@ -149,9 +156,9 @@ def rank_pairs(
         ties=ties,
         executor=executor,
         progress=progress,
-        user_ids=None if user_ids is None else np.asarray(user_ids),
-        item_ids=None if item_ids is None else np.asarray(item_ids),
-        origin={"model": _name(scorer)},
+        user_ids=None if user_ids is None else as_ids("user", user_ids),
+        item_ids=None if item_ids is None else as_ids("item", item_ids),
+        origin={"model": name_of(scorer)},
     )
 
 
@@ -279,8 +286,3 @@ def _candidate_rule(design: Design, exclude: Interactions | None) -> CandidateRu
     if isinstance(design, Given):
         return "given"
     return "all" if exclude is None else "unseen"
-
-
-def _name(scorer: Any) -> str:
-    name = getattr(scorer, "name", None)
-    return name if isinstance(name, str) else type(scorer).__name__

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from truerank.ranking.designs import Levels
 from truerank.ranking.kernels import rank_given, rank_sampled
 from truerank.ranking.rows import Int, Rows
+from truerank.ranking.scorer import check_real
 
 Scratch = tuple[NDArray[np.uint8], Int]
 
@@ -122,6 +123,7 @@ def scratch(n_items: int) -> Iterator[Scratch]:
 def as_float(values: Any) -> NDArray[Any]:
     """Contiguous float32 or float64: the two kinds that the kernels are compiled for."""
     array = np.asarray(values)
+    check_real(array, "the factors (or the item-item matrix) have", "what is multiplied")
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     return np.ascontiguousarray(array)

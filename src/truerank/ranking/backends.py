@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, NotFittedError
 from truerank.ranking.backend import Backend, CompiledBackend
 from truerank.ranking.call_backend import CallBackend
 from truerank.ranking.factor_backend import FactorBackend
 from truerank.ranking.item_item_backend import ItemItemBackend
 from truerank.ranking.rows import Rows
-from truerank.ranking.scorer import FactorScorer
+from truerank.ranking.scorer import FactorScorer, checked_scores
 
 FLOAT32 = 2.0**-24
 """Rounding error of a number in single precision."""
@@ -21,6 +21,11 @@ FLOAT32 = 2.0**-24
 
 def backend_for(scorer: Any, user_names: NDArray[Any] | None) -> Backend:
     """By factors, by item-item matrix, or by calls."""
+    if isinstance(scorer, type):
+        raise InvalidArgumentError(
+            "scorer", f"the class {scorer.__name__}", "a model, not a class",
+            f"make one and fit it first: {scorer.__name__}(...).fit(train)",
+        )  # fmt: skip
     fast: FactorBackend | ItemItemBackend | None = None
     if _has(scorer, "user_factors", "item_factors"):
         fast = FactorBackend.of(scorer.user_factors, scorer.item_factors)
@@ -57,11 +62,11 @@ def check_promise(scorer: Any, backend: Backend, rows: Rows) -> None:
     users, items = rows.users[few], rows.targets[few]
     pairs = np.stack([items, items[::-1]], axis=1)
     own, (fast, sizes) = (
-        np.asarray(scorer.score_pairs(users, pairs)),
+        checked_scores(scorer.score_pairs(users, pairs), pairs.shape, "score_pairs"),
         backend.score_pairs(users, pairs),
     )
     near = 1e-4 * (float(np.abs(fast).max()) + 1e-12) + 2 * FLOAT32 * sizes
-    if own.shape != fast.shape or not np.allclose(own, fast, rtol=1e-3, atol=near):
+    if not np.allclose(own, fast, rtol=1e-3, atol=near):
         raise InvalidDataError(
             f"the factors (or the item-item matrix) of {type(scorer).__name__} do not give the "
             "scores of its score_pairs; remove these attributes, or fold biases and scaling "
@@ -70,4 +75,13 @@ def check_promise(scorer: Any, backend: Backend, rows: Rows) -> None:
 
 
 def _has(scorer: Any, *names: str) -> bool:
-    return all(getattr(scorer, name, None) is not None for name in names)
+    """Whether all are there. A model that is not fitted says so itself: that is no lack."""
+    for name in names:
+        try:
+            if getattr(scorer, name) is None:
+                return False
+        except NotFittedError:
+            raise
+        except AttributeError:
+            return False
+    return True

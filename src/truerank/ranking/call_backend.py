@@ -15,7 +15,7 @@ from truerank.ranking.designs import Levels
 from truerank.ranking.draws import draw_rivals, keep_chance, mark, unmark
 from truerank.ranking.kernels import rank_in_row
 from truerank.ranking.rows import Int, Rows
-from truerank.ranking.scorer import Scorer
+from truerank.ranking.scorer import Scorer, checked_scores
 from truerank.ranking.ties import ABOVE, TIED_ABOVE, ranks_from, tied_standing
 
 BLOCK_BYTES = 64 * 2**20
@@ -137,18 +137,7 @@ class CallBackend:
     def _checked(
         self, scores: Any, users: Int, shape: tuple[int, ...], method: str
     ) -> NDArray[Any]:
-        values = np.asarray(scores)
-        if values.shape != shape:
-            raise InvalidDataError(
-                f"{method} of the scorer returned an array of shape {values.shape} for "
-                f"{len(users)} users; it must be {shape}"
-            )
-        if values.dtype.kind not in "fiub":
-            raise InvalidDataError(
-                f"{method} of the scorer returned values of type {values.dtype}; scores must be "
-                "real numbers"
-            )
-        values = as_float(values)
+        values = as_float(checked_scores(scores, shape, method))
         bad = np.isnan(values).any(axis=1)
         if bad.any():
             user = users[np.argmax(bad)]

@@ -22,6 +22,10 @@ def as_indices(name: str, values: ArrayLike) -> Int:
         raise InvalidArgumentError(
             name, f"shape {array.shape} of {array.dtype}", "a one-dimensional array of indices"
         )
+    if array.size and int(array.max()) >= 2**63:
+        raise InvalidArgumentError(
+            name, int(array.max()), "indices from 0", "indices, not external ids, are wanted here"
+        )
     return array.astype(np.int64)
 
 
@@ -111,9 +115,19 @@ def check_sizes(design: object, rows: Rows, names: NDArray[Any] | None) -> None:
     )  # fmt: skip
 
 
+def name_of(scorer: object) -> str:
+    """What to call a scorer: its ``name`` if it has one, else its class."""
+    name = getattr(scorer, "name", None)
+    return name if isinstance(name, str) else type(scorer).__name__
+
+
 def fitted_on(model: object) -> str | None:
-    """Fingerprint of the data that a model says it was fitted on; None if it does not say."""
-    data = getattr(getattr(model, "trained_on", None), "data", None)
+    """Fingerprint of the data that a model says it was fitted on; None if it does not say.
+
+    A fitted model says so by ``trained_on``, one made by ``fold_in`` by ``folded_from``.
+    """
+    known = getattr(model, "trained_on", None) or getattr(model, "folded_from", None)
+    data = getattr(known, "data", None)
     return data if isinstance(data, str) else None
 
 
@@ -126,7 +140,7 @@ def check_training(model: object, split: Split) -> None:
     """A model fitted on anything else may have seen what is held out here."""
     if not fits_split(model, split):
         raise InvalidDataError(
-            f"this {type(model).__name__} was fitted on other data than the training part of this "
+            f"this {name_of(model)} was fitted on other data than the training part of this "
             "split, so it may have seen the held-out items; fit it with model.fit(split.train), or "
             "say trained_elsewhere=True if it is meant to know other data"
         )

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truerank.data.ids import signed
 from truerank.errors import InvalidArgumentError, InvalidDataError
 
 if TYPE_CHECKING:
     from truerank.ranking.table import RankTable
 
 COLUMNS = ("user", "item", "rank", "n_sampled", "n_items", "weight", "n_scored")
+
+WEIGHTS = (1e-100, 1e100)
+"""Least and most weight of a row beside 0: squares of sums of them stay within float64."""
 
 
 def as_whole(name: str, values: ArrayLike) -> NDArray[np.int64]:
@@ -28,19 +32,42 @@ def as_whole(name: str, values: ArrayLike) -> NDArray[np.int64]:
             raise InvalidDataError(f"{name} must be whole numbers, got {array[~whole].flat[0]}")
     elif array.dtype.kind not in "iu":
         raise InvalidDataError(f"{name} must be whole numbers, got values of type {array.dtype}")
+    elif array.dtype.kind == "u" and array.size and array.max() >= 2**63:
+        raise InvalidDataError(f"{name} must be whole numbers below 2**63, got {array.max()}")
     return array.astype(np.int64)
 
 
+def as_weights(values: ArrayLike) -> NDArray[np.float64]:
+    """A copy as float64; text is no number, even where it looks like one.
+
+    >>> as_weights([1, 0.5])
+    array([1. , 0.5])
+    """
+    try:
+        array = np.asarray(values)
+        kind = array.dtype.kind
+        is_text = kind == "O" and any(isinstance(v, str | bytes) for v in array.flat)
+        if kind in "biufO" and not is_text:
+            return array.astype(np.float64)
+        got = f"values of type {array.dtype}, the first of them {array.flat[0]}"
+    except (TypeError, ValueError, OverflowError, IndexError) as error:
+        got = f"what is none: {error}"
+    raise InvalidDataError(f"weight must be numbers, got {got}; convert them first")
+
+
 def as_ids(name: str, values: ArrayLike) -> NDArray[Any]:
-    """External ids: whole numbers or strings."""
+    """External ids: whole numbers, as text where they are beyond int64, or strings."""
     array = np.asarray(values)
     if array.dtype.kind in "OT":
-        array = np.asarray(array.tolist())
+        listed = array.tolist()
+        array = np.asarray(listed)
+        if array.ndim == 1 and array.dtype.kind in "Of" and {type(v) for v in listed} == {int}:
+            array = np.asarray([str(v) for v in listed])  # numpy would round, or has no such type
     if array.size and array.dtype.kind not in "iuU":
         raise InvalidDataError(
             f"{name} ids must be whole numbers or strings, got values of type {array.dtype}"
         )
-    return array
+    return signed(array)
 
 
 def spread(name: str, values: NDArray[Any], n: int) -> NDArray[Any]:
@@ -78,6 +105,13 @@ def check_columns(table: RankTable) -> None:
     _refuse(
         ~np.isfinite(table.weight) | (table.weight < 0),
         "weight {} must be finite and not negative",
+        table.weight,
+    )
+    least, most = WEIGHTS
+    _refuse(
+        (table.weight != 0) & ((table.weight < least) | (table.weight > most)),
+        f"weight {{}} must be 0 or from {least:g} to {most:g}, beyond which sums and products of "
+        "weights are lost; multiply all weights by one number, which changes no estimate",
         table.weight,
     )
     _refuse(table.n_scored < 0, "n_scored {} must not be negative", table.n_scored)

@@ -215,7 +215,7 @@ class Given:
             items = np.concatenate([np.empty(0, np.int64), *rows])
         if len(lengths) == 0 or lengths.min() == 0:
             raise InvalidDataError("each pair needs at least one negative; some rows are empty")
-        if items.dtype.kind not in "iu" or items.min() < 0:
+        if items.dtype.kind not in "iu" or items.min() < 0 or items.max() >= 2**63:
             raise InvalidDataError("negatives must be item indices: whole numbers from 0")
         object.__setattr__(self, "indptr", np.concatenate([[0], np.cumsum(lengths)]))
         object.__setattr__(self, "items", items.astype(np.int64))

@@ -55,7 +55,7 @@ class Header:
             ("seed", _whole_or_none(self.seed, 0, 2**64 - 1), "None, or from 0 to 2**64 - 1"),
             ("ties", self.ties in (*TIE_RULES, "unknown"), _one_of(*TIE_RULES, "unknown")),
             ("candidates", self.candidates in _CANDIDATES, _one_of(*_CANDIDATES)),
-            ("n_population", _whole_or_none(self.n_population, 1), "None, or at least 1 user"),
+            ("n_population", _whole_or_none(self.n_population, 1), "None, or from 1 to 2**63 - 1"),
             ("data", _text_or_none(self.data), "None, or a text"),
             ("split", _text_or_none(self.split), "None, or a text"),
             ("model", _text_or_none(self.model), "None, or a text"),
@@ -93,6 +93,7 @@ class Header:
 
 
 _CANDIDATES = get_args(CandidateRule)
+_DEPTH = 8  # ours have 4: users, inner, levels, sizes
 
 
 def _one_of(*names: str) -> str:
@@ -103,7 +104,7 @@ def _text_or_none(value: object) -> bool:
     return value is None or isinstance(value, str)
 
 
-def _whole_or_none(value: object, least: int, most: float = float("inf")) -> bool:
+def _whole_or_none(value: object, least: int, most: int = 2**63 - 1) -> bool:
     whole = isinstance(value, int) and not isinstance(value, bool)
     return value is None or (whole and least <= value <= most)  # type: ignore[operator]
 
@@ -112,12 +113,22 @@ def _check_design(design: object) -> None:
     """Plain values with a kind; what estimators read in it must be readable."""
     if not isinstance(design, dict) or not isinstance(design.get("kind"), str):
         raise InvalidArgumentError("design", design, "a dict with the text 'kind'")
+    if _is_deeper(design, _DEPTH):  # its repr would end in a RecursionError as well
+        raise InvalidArgumentError("design", "a deeper one", f"nested {_DEPTH} levels at most")
     if "inner" in design:
         _check_design(design["inner"])
     if "levels" in design and not _are_levels(design["levels"]):
         raise InvalidArgumentError(
             "design['levels']", design["levels"], "equally many sizes, go_on and keep"
         )
+
+
+def _is_deeper(value: object, depth: int) -> bool:
+    """Whether dicts and lists stand in each other more than ``depth`` levels deep."""
+    if not isinstance(value, dict | list | tuple):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return depth == 0 or any(_is_deeper(one, depth - 1) for one in inner)
 
 
 def _are_levels(levels: object) -> bool:

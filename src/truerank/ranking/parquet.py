@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from truerank.errors import FileFormatError, StorageError
-from truerank.files import readable_errors, written_whole
+from truerank.files import parse_header, readable_errors, written_whole
 from truerank.ranking.header import FORMAT, Header
 from truerank.ranking.table import RankTable
 
@@ -80,8 +80,8 @@ def _header(file: Path, content: pa.Table) -> Header:
             "again with one of them"
         )
     try:
-        values = dict(json.loads(metadata[_KEY]))
-    except (TypeError, ValueError) as error:
+        values = parse_header(metadata[_KEY])
+    except ValueError as error:
         raise FileFormatError(f"{file} has a damaged header; write it again") from error
     version = values.pop("format", None)
     if not isinstance(version, int) or version > FORMAT:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.errors import InvalidArgumentError
+from truerank.errors import InvalidArgumentError, InvalidDataError
 
 Scores = NDArray[np.floating[Any]]
 Indices = NDArray[np.integer[Any]]
@@ -40,6 +40,38 @@ class Scorer(Protocol):
         """Scores of given items: ``items`` and the result are ``(len(users), n)``."""
 
 
+def checked_scores(scores: Any, shape: tuple[int, ...], method: str) -> NDArray[Any]:
+    """What a scorer returned, if it is real numbers in the shape that was asked for."""
+    try:
+        values = np.asarray(scores)
+    except (TypeError, ValueError, RuntimeError) as error:  # nested lists; tensors that cannot
+        raise InvalidDataError(
+            f"{method} of the scorer returned a {type(scores).__name__} that is no array "
+            f"({error}); it must be an array of shape {shape}"
+        ) from None
+    if values.shape != shape:
+        raise InvalidDataError(
+            f"{method} of the scorer returned an array of shape {values.shape} for "
+            f"{shape[0]} users; it must be {shape}"
+        )
+    check_real(values, f"{method} of the scorer returned", "scores")
+    return values
+
+
+def check_real(values: NDArray[Any], returned: str, what: str) -> None:
+    """Refuse complex numbers, of which none is larger, and text and objects, which are none.
+
+    Args:
+        values: Scores, or what they are computed of.
+        returned: The beginning of the sentence, up to the verb.
+        what: What the values are.
+    """
+    if values.dtype.kind not in "fiub":
+        raise InvalidDataError(
+            f"{returned} values of type {values.dtype}; {what} must be real numbers"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionScorer:
     """A Scorer from a plain function.
@@ -62,8 +94,13 @@ class FunctionScorer:
     def __post_init__(self) -> None:
         if self.all_items is None and self.pairs is None:
             raise InvalidArgumentError("all_items", None, "a function, or pairs must be one")
-        if self.n_items < 1:
-            raise InvalidArgumentError("n_items", self.n_items, "at least 1")
+        for name in ("all_items", "pairs"):
+            given = getattr(self, name)
+            if given is not None and not callable(given):
+                raise InvalidArgumentError(name, type(given).__name__, "a function")
+        whole = isinstance(self.n_items, int | np.integer) and not isinstance(self.n_items, bool)
+        if not whole or self.n_items < 1:
+            raise InvalidArgumentError("n_items", self.n_items, "a whole number, at least 1")
 
     def score_all(self, users: Indices) -> Scores:
         """From ``all_items``, or from ``pairs`` over every item."""
@@ -76,7 +113,9 @@ class FunctionScorer:
         """From ``pairs``, or picked out of ``all_items``."""
         if self.pairs is not None:
             return self.pairs(users, items)
-        return np.take_along_axis(np.asarray(self.score_all(users)), items, axis=1)
+        # Checked before anything is picked: a row too few or a column too many would not show.
+        scores = checked_scores(self.score_all(users), (len(users), self.n_items), "score_all")
+        return np.take_along_axis(scores, items, axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +126,10 @@ class FactorScorer:
     item_factors: NDArray[Any]
 
     def __post_init__(self) -> None:
+        for name in ("user_factors", "item_factors"):
+            factors = np.asarray(getattr(self, name))
+            check_real(factors, f"{name} has", "factors")
+            object.__setattr__(self, name, factors)
         if self.user_factors.ndim != 2 or self.item_factors.ndim != 2:
             raise InvalidArgumentError("factors", "other shapes", "two matrices")
         if self.user_factors.shape[1] != self.item_factors.shape[1]:

@@ -11,9 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truerank.data.id_order import distinct_ids
+from truerank.data.ids import signed
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.metrics import Metric, MetricLike, as_metric
-from truerank.ranking.columns import COLUMNS, as_ids, as_whole, check_columns, has_repeats, spread
+from truerank.ranking.columns import (
+    COLUMNS,
+    as_ids,
+    as_weights,
+    as_whole,
+    check_columns,
+    has_repeats,
+    spread,
+)
 from truerank.ranking.counts import Counts, count_rows
 from truerank.ranking.header import Header
 
@@ -56,7 +65,7 @@ class RankTable:
         check_columns(self)
         for name in COLUMNS:
             # A view: freezing it does not freeze the caller's array.
-            column = getattr(self, name).view()
+            column = signed(getattr(self, name)).view()
             column.flags.writeable = False
             object.__setattr__(self, name, column)
 
@@ -84,7 +93,7 @@ class RankTable:
             rank: 1-based ranks among ``n_sampled``, the target included.
             n_sampled: List length, the target included: 100 for "99 negatives".
             n_items: Catalogue size, or candidates per row.
-            weight: Non-negative weights.
+            weight: 0, or from 1e-100 to 1e100.
             user: User ids; ``0, 1, ...`` if not given: each row its own user.
             item: Item ids; ``0`` if not given.
             n_scored: Items scored per row; ``n_sampled`` if not given.
@@ -101,11 +110,12 @@ class RankTable:
             "n_items": as_whole("n_items", n_items),
             "n_scored": as_whole("n_scored", n_sampled if n_scored is None else n_scored),
         }
-        sizes = {column.size for column in whole.values()} | {np.size(weight)}
+        weights = as_weights(weight)
+        sizes = {column.size for column in whole.values()} | {weights.size}
         n = 0 if 0 in sizes else max(sizes)
         columns: dict[str, NDArray[Any]] = {
             **whole,
-            "weight": np.asarray(weight, dtype=np.float64),
+            "weight": weights,
             "user": np.arange(n) if user is None else as_ids("user", user),
             "item": np.zeros(n, np.int64) if item is None else as_ids("item", item),
         }
@@ -180,8 +190,10 @@ class RankTable:
     def user_weight(self) -> Float:
         """Weight of each user in ascending order of ids: the mean over its rows."""
         users, row_user = distinct_ids(self.user)
+        if len(self) == 0:
+            return np.empty(0)
         if np.ptp(self.weight) == 0:
-            return np.full(len(users), self.weight[0] if len(self) else 1.0)
+            return np.full(len(users), self.weight[0])
         order = np.lexsort((self.weight, row_user))  # the same bits whatever the order of the rows
         total = np.bincount(row_user[order], self.weight[order])
         return np.asarray(total / np.bincount(row_user))

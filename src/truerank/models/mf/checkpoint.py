@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
-from truerank.files import readable_errors, written_whole
+from truerank.files import HEADER_LIMIT, parse_header, readable_errors, written_whole
 from truerank.models.mf.rows import Floats, Table
 from truerank.models.precision import is_number
 from truerank.models.stored_arrays import (
@@ -125,7 +125,7 @@ def read_checkpoint(path: Path, identity: dict[str, Any], room: Training) -> Tra
         file = path.open("rb")
     with file, _broken(path):
         with zipfile.ZipFile(file) as archive:
-            header = json.loads(read_array(archive, "header").tobytes())
+            header = parse_header(read_array(archive, "header", most=HEADER_LIMIT).tobytes())
             if header["kind"] != KIND or header["format"] != FORMAT:
                 raise ValueError(header["format"])
             if not isinstance(header["data"], str) or not isinstance(header["settings"], dict):

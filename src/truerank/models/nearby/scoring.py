@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -81,8 +81,9 @@ class LinearModel(KeptModel):
         """The same model for users known only by their history."""
         check_history(history, self.n_items)
         if hasattr(self, "item_factors"):
-            return FactorScores(self._encoded(history), self.item_factors, type(self).__name__)
-        return self._of_history(history.matrix())
+            users, name = self._encoded(history), type(self).__name__
+            return FactorScores(users, self.item_factors, name, self.training())
+        return replace(self._of_history(history.matrix()), folded_from=self.training())
 
     def state(self) -> State:
         """What ``fit`` has found: factors or a matrix, and what was learned."""

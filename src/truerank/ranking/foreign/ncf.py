@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -9,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError
 from truerank.ranking.api import rank_pairs
 from truerank.ranking.columns import as_whole
 from truerank.ranking.designs import Given
@@ -20,6 +21,9 @@ from truerank.ranking.table import RankTable
 from truerank.ranking.ties import DEFAULT_TIES, TieRule, tie_code
 from truerank.rng import Stream, addresses, checked_seed
 from truerank.version import __version__
+
+LINES_AT_A_TIME = 2**14
+"""Lines that are sorted at a time, so that looking for repeats takes little memory."""
 
 Negatives = tuple[ArrayLike, ArrayLike, ArrayLike]
 """Users, held-out items, and a matrix of negatives with a row for each."""
@@ -37,9 +41,12 @@ def read_ncf_negatives(
 ) -> RankTable:
     """Ranks of held-out items among the negatives they were published with.
 
-    A negative that is the target itself (NCF's files have some) ties with it, so the tie rule
-    decides; ``ties="pessimistic"`` counts it against the target, as NCF's evaluation does, and
-    ``"random"`` does not: an item is not above itself.
+    A negative that is the target itself ties with it, so the tie rule decides;
+    ``ties="pessimistic"`` counts it against the target, as NCF's evaluation does, and
+    ``"random"`` does not: an item is not above itself. Such a line has one rival less than
+    ``n_sampled`` says. NCF's own files have some (156 of the 6,040 lines of ml-1m), so they are
+    read, with a :class:`DataWarning` that counts them. A negative that is twice in a line is
+    refused unless ``replacement``: estimators take the negatives for different items.
 
     Memory: 8 bytes per negative, and as much for scores; a million lines of 99 take seconds.
 
@@ -52,7 +59,7 @@ def read_ncf_negatives(
             training items were never drawn, they do not count. The scorer's, if it is one.
         ties: The rank among equal scores, see :mod:`truerank.ranking.ties`.
         seed: Of the order that the rule ``"random"`` gives to equal scores.
-        replacement: The negatives were drawn with replacement.
+        replacement: The negatives were drawn with replacement, so they may repeat.
         model: What to call the model in tables.
 
     >>> table = read_ncf_negatives(
@@ -64,6 +71,7 @@ def read_ncf_negatives(
     tie_code(ties)
     checked_seed(seed)
     users, items, drawn = _read(negatives)
+    _check_lines(users, items, drawn, replacement=replacement)
     if callable(getattr(scores, "score_pairs", None)):
         table = rank_pairs(scores, users, items, Given(drawn), ties=ties, seed=seed, progress=False)
         counted = table.n_items if n_items is None else as_whole("n_items", n_items)
@@ -144,6 +152,41 @@ def _tied_above(
     return count(other & (rival < target)) + share_of(count(~other), ties)
 
 
+def _check_lines(users: Int, items: Int, drawn: Int, *, replacement: bool) -> None:
+    """Refuse repeated negatives of draws without replacement; warn of targets among them."""
+    own = (drawn == items[:, None]).any(axis=1)
+    if own.any():
+        warnings.warn(
+            f"{int(own.sum()):,} of {len(own):,} lines have their target among the negatives, the "
+            f"first is {_line(own, users, items)}: it ties with itself, and the line has one rival "
+            "less than n_sampled says; ties='pessimistic' counts it against the target as NCF does",
+            DataWarning,
+            stacklevel=3,
+        )
+    if replacement:
+        return
+    for first in range(0, len(drawn), LINES_AT_A_TIME):
+        some = slice(first, first + LINES_AT_A_TIME)
+        ordered = np.sort(drawn[some], axis=1)
+        same = ordered[:, 1:] == ordered[:, :-1]
+        repeats = same.any(axis=1)
+        if repeats.any():
+            item = ordered[:, 1:][same][0]
+            where = np.zeros(len(drawn), np.bool_)
+            where[some] = repeats
+            raise InvalidDataError(
+                f"{_line(where, users, items)} has the negative {item} twice, and negatives drawn "
+                "without replacement are different; say replacement=True if they were drawn with "
+                "replacement, or draw them again"
+            )
+
+
+def _line(which: NDArray[np.bool_], users: Int, items: Int) -> str:
+    """The first of these lines, counted from 1 as editors do."""
+    at = int(np.argmax(which))
+    return f"line {at + 1} (user {users[at]}, item {items[at]})"
+
+
 def _read(negatives: str | Path | Negatives) -> tuple[Int, Int, Int]:
     if isinstance(negatives, str | Path):
         return _read_file(Path(negatives))
@@ -152,7 +195,8 @@ def _read(negatives: str | Path | Negatives) -> tuple[Int, Int, Int]:
             "negatives", f"{len(negatives)} parts", "a path, or users, items and negatives"
         )
     users, items, drawn = (as_whole("negatives", part) for part in negatives)
-    if users.ndim != 1 or users.shape != items.shape or drawn.shape[:1] != users.shape:
+    fits = drawn.ndim == 2 and users.shape == items.shape == drawn.shape[:1]
+    if not fits:
         raise InvalidArgumentError(
             "negatives", f"shapes {users.shape}, {items.shape} and {drawn.shape}",
             "users, items and a matrix of negatives with a row for each",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 
 from truerank.estimators.cells import cells_of
 from truerank.estimators.grid import RankGrid
@@ -87,6 +87,58 @@ def test_every_bin_is_the_sum_over_its_ranks(law: str, most: float) -> None:
         )
         looked += 1
     assert looked > 40
+
+
+def any_grid(rng: np.random.Generator, n_items: int) -> RankGrid:
+    """Edges anywhere: the first bin may hold most of the catalogue, the last may end beyond it."""
+    catalogue = n_items + int(rng.integers(0, 3)) * int(rng.integers(0, n_items))
+    inner = np.unique(rng.integers(2, catalogue + 1, int(rng.integers(0, 12))))
+    return RankGrid(np.concatenate([[1], inner, [catalogue + 1]]))
+
+
+LOG_FACTORIAL = special.gammaln(np.arange(1.0, 1_001.0))
+
+
+def log_choose(total: np.ndarray | int, some: np.ndarray | int) -> np.ndarray:
+    """The logarithm of total over some; -inf where there are less."""
+    left = np.asarray(total - some)
+    logs = LOG_FACTORIAL[total] - LOG_FACTORIAL[some] - LOG_FACTORIAL[np.maximum(left, 0)]
+    return np.where(left >= 0, logs, -np.inf)
+
+
+@pytest.mark.parametrize("law", ["hypergeometric", "binomial"])
+def test_any_bins_are_the_sum_over_their_ranks(law: str) -> None:
+    """2,000 grids of any edges, wide first bins included: every entry against the dense sum.
+
+    The bounds are those that the module states, and for the hypergeometric what the logarithms of
+    factorials here are good for.
+    """
+    rng = np.random.default_rng(18)
+    for number in range(2_000):
+        n_items = int(np.exp(rng.uniform(np.log(3), np.log(900))))
+        n = int(rng.integers(2, n_items)) if number % 2 else min(n_items - 1, 20)
+        grid = any_grid(rng, n_items)
+        A = filled(n, n_items, grid, replacement=law == "binomial")
+        x, better = np.arange(n)[:, None], np.arange(n_items)
+        if law == "binomial":
+            each = stats.binom.pmf(x, n - 1, better / (n_items - 1))
+        else:
+            ways = log_choose(better, x) + log_choose(n_items - 1 - better, n - 1 - x)
+            each = np.exp(ways - log_choose(n_items - 1, n - 1))
+        inside = grid.edges[:-1] <= n_items
+        starts = grid.edges[:-1][inside] - 1
+        sums = np.add.reduceat(each, starts, axis=1)
+        largest = np.maximum.reduceat(each.max(axis=0), starts)
+        off = np.abs(A[:, inside] * grid.widths[inside] - sums) / largest
+        most = 1e-5 * (n / n_items) ** 1.5 if law == "binomial" else 1e-9
+        assert off.max() < most, (number, n, n_items, grid.edges)
+        assert (A[:, ~inside] == 0).all()
+
+
+def test_a_first_bin_of_ten_ranks_is_whole() -> None:
+    """The case that was wrong: with replacement the closed form began at rank 1/2."""
+    A = rank_likelihood(44, RankGrid(np.array([1, 11, 101, 181])), replacement=True)
+    np.testing.assert_allclose(A.sum(axis=0), 1.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("replacement", [True, False])

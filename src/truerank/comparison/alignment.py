@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.data.id_order import distinct_ids
+from truerank.data.id_order import distinct_ids, order_keys
 from truerank.data.ids import in_one_type
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking import RankTable
@@ -33,17 +33,18 @@ def align(tables: Mapping[str, RankTable], how: Alignment = "refuse") -> dict[st
     _check_origin(tables, how)
     _check_ties(tables)
     tables = _with_like_ids(tables)
-    if _in_order(list(tables.values())):
+    names = list(tables)
+    if _same_rows(list(tables.values())):
         _check_rows(tables)
-        return dict(tables)
+        if _in_order(tables[names[0]]):
+            return dict(tables)
+        key = _row_keys({names[0]: tables[names[0]]})[names[0]]  # the others' too
+        _check_repeats(names[0], key)
+        order = np.argsort(key, kind="stable")
+        return {name: table[order] for name, table in tables.items()}
     keys = _row_keys(tables)
     for name, key in keys.items():
-        if len(np.unique(key)) < len(key):
-            raise InvalidDataError(
-                f"the table of {name!r} holds a (user, item) pair twice, so its rows cannot be "
-                "matched with another table's; give every row its user= and item="
-            )
-    names = list(tables)
+        _check_repeats(name, key)
     common = keys[names[0]]
     for name in names[1:]:
         common = np.intersect1d(common, keys[name], assume_unique=True)
@@ -68,15 +69,20 @@ def align(tables: Mapping[str, RankTable], how: Alignment = "refuse") -> dict[st
     return aligned
 
 
-def _in_order(tables: list[RankTable]) -> bool:
-    """Whether all hold the same rows in ascending order of (user, item), each once."""
+def _same_rows(tables: list[RankTable]) -> bool:
+    """Whether all hold the same (user, item) in the same order, as tables of one job do."""
     first, *others = tables
-    for table in others:
-        if not (np.array_equal(first.user, table.user) and np.array_equal(first.item, table.item)):
-            return False
-    if first.user.dtype.kind not in "iu" or first.item.dtype.kind not in "iu":
-        return False
-    user, item = first.user, first.item
+    return all(
+        np.array_equal(first.user, table.user) and np.array_equal(first.item, table.item)
+        for table in others
+    )
+
+
+def _in_order(table: RankTable) -> bool:
+    """Whether its rows ascend by (user, item), so that no pair is there twice."""
+    if len(table) < 2:
+        return True
+    user, item = order_keys(table.user), order_keys(table.item)
     same_user = user[1:] == user[:-1]
     return bool(((user[1:] > user[:-1]) | (same_user & (item[1:] > item[:-1]))).all())
 
@@ -107,6 +113,15 @@ def _row_keys(tables: Mapping[str, RankTable]) -> dict[str, NDArray[np.int64]]:
 def _numbered(columns: list[NDArray[Any]]) -> list[NDArray[np.int64]]:
     codes = distinct_ids(np.concatenate(columns))[1]
     return np.split(codes, np.cumsum([len(column) for column in columns])[:-1])
+
+
+def _check_repeats(name: str, key: NDArray[np.int64]) -> None:
+    """A pair that is there twice could be matched with either."""
+    if len(np.unique(key)) < len(key):
+        raise InvalidDataError(
+            f"the table of {name!r} holds a (user, item) pair twice, so its rows cannot be "
+            "matched with another table's; give every row its user= and item="
+        )
 
 
 def _check_origin(tables: Mapping[str, RankTable], how: Alignment) -> None:

@@ -33,15 +33,37 @@ def id_order(words: pa.Array) -> Int:
     >>> id_order(pa.array(["10", "9"])).tolist(), id_order(pa.array(["10", "9", "x"])).tolist()
     ([1, 0], [0, 1, 2])
     """
+    numbers = _as_numbers(words)
+    if numbers is not None:
+        return np.argsort(numbers)
+    return np.argsort(words.to_numpy(zero_copy_only=False).astype(str))
+
+
+def order_keys(ids: NDArray[Any]) -> NDArray[Any]:
+    """What ids are ordered by: numbers where all of them are, else the ids with their letters.
+
+    >>> order_keys(np.array(["10", "9"])).tolist(), order_keys(np.array(["10", "x"])).tolist()
+    ([10, 9], ['10', 'x'])
+    """
+    if ids.dtype.kind in "iu":
+        return ids
+    import pyarrow as pa
+
+    numbers = _as_numbers(pa.array(ids, type=pa.large_string()))
+    return ids if numbers is None else numbers
+
+
+def _as_numbers(words: pa.Array) -> Int | None:
+    """Text as whole numbers, if all of it is that."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pc.all(pc.match_substring_regex(words, _WHOLE)).as_py():
-        try:
-            return np.argsort(words.cast(pa.int64()).to_numpy())
-        except pa.ArrowInvalid:
-            pass  # beyond 2**63 there are no whole numbers here either
-    return np.argsort(words.to_numpy(zero_copy_only=False).astype(str))
+    if not pc.all(pc.match_substring_regex(words, _WHOLE)).as_py():
+        return None
+    try:
+        return np.asarray(words.cast(pa.int64()).to_numpy())
+    except pa.ArrowInvalid:
+        return None  # beyond 2**63 there are no whole numbers here either
 
 
 def encode_text(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.str_]]:

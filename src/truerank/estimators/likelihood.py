@@ -24,8 +24,9 @@ integral of the binomial over :math:`a - \tfrac12 .. b + \tfrac12` is the same w
 :math:`X_b \sim \mathrm{Binomial}(n, \theta)`, :math:`\theta = (b - \tfrac12) / (N - 1)`, and
 :math:`(N - 1) / n` in front; from the integral to the sum it is one term of Euler and Maclaurin,
 :math:`-\tfrac1{24} \bigl(f'(b + \tfrac12) - f'(a - \tfrac12)\bigr)`. What that leaves is below
-1e-6 of the largest probability of a column; the last ranks, where the binomial changes from rank
-to rank, are summed one by one.
+:math:`10^{-5} (n / N)^{3/2}` of the largest probability of a rank of the bin. The first and the
+last ranks, where the binomial changes from rank to rank, are summed one by one: it has no
+:math:`\theta` below 0 or above 1, where their integral would begin or end.
 """
 
 from __future__ import annotations
@@ -43,9 +44,8 @@ Int = NDArray[np.int64]
 _TINY = 1e-22
 """A probability below this share of the largest is none."""
 
-LAST_RANKS = 128
-"""Ranks at the end of the catalogue that are summed one by one with replacement. At the top the
-grid does the same: its first bins hold one rank each."""
+END_RANKS = 128
+"""Ranks at either end of the catalogue that are summed one by one with replacement."""
 
 
 def likelihood_matrix(cells: Cells, grid: RankGrid) -> Float:
@@ -96,27 +96,45 @@ def _fill(A: Float, slot: Int, edges: Int, n: int, n_items: int, replacement: bo
         if first > last:
             return
         share = 1.0 / (edges[j + 1] - edges[j])
-        smooth = last  # up to this rank by the closed form, from there on one by one
-        if first == last:
-            smooth = first - 1
-        elif replacement:
-            smooth = max(first - 1, min(last, n_items - LAST_RANKS))
-        if smooth >= first:
-            a = _tails(low, first - 1, n, n_items, replacement)
-            b = _tails(high, smooth, n, n_items, replacement)
-            for r in range(max(1, a[0]), b[1] + 1):
-                if slot[r] >= 0:
-                    A[slot[r], j] += share * _bin_sum(
-                        r, low, a, high, b, first, smooth, n, n_items, replacement
-                    )
-        for R in range(smooth + 1, last + 1):
-            if replacement:
-                ends = _binomial(law, n - 1, (R - 1.0) / (n_items - 1.0))
-            else:
-                ends = _hypergeometric(law, n_items - 1, R - 1, n - 1)
-            for x in range(ends[0], ends[1] + 1):
-                if slot[x + 1] >= 0:
-                    A[slot[x + 1], j] += share * law[x]
+        start, stop = first, last  # these ranks by the closed form, the others one by one
+        if replacement:
+            start, stop = max(first, END_RANKS + 1), min(last, n_items - END_RANKS)
+        if first == last or start > stop:
+            _add_ranks(A, j, slot, law, share, first, last, n, n_items, replacement)
+            continue
+        _add_ranks(A, j, slot, law, share, first, start - 1, n, n_items, replacement)
+        a = _tails(low, start - 1, n, n_items, replacement)
+        b = _tails(high, stop, n, n_items, replacement)
+        for r in range(max(1, a[0]), b[1] + 1):
+            if slot[r] >= 0:
+                A[slot[r], j] += share * _bin_sum(
+                    r, low, a, high, b, start, stop, n, n_items, replacement
+                )
+        _add_ranks(A, j, slot, law, share, stop + 1, last, n, n_items, replacement)
+
+
+@njit(nogil=True, cache=True)
+def _add_ranks(
+    A: Float,
+    j: int,
+    slot: Int,
+    law: Float,
+    share: float,
+    first: int,
+    last: int,
+    n: int,
+    n_items: int,
+    replacement: bool,
+) -> None:
+    """Add ``share`` of P(r | R) to column j for R = first..last, one by one."""
+    for R in range(first, last + 1):
+        if replacement:
+            ends = _binomial(law, n - 1, (R - 1.0) / (n_items - 1.0))
+        else:
+            ends = _hypergeometric(law, n_items - 1, R - 1, n - 1)
+        for x in range(ends[0], ends[1] + 1):
+            if slot[x + 1] >= 0:
+                A[slot[x + 1], j] += share * law[x]
 
 
 @njit(nogil=True, cache=True)

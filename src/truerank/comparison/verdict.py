@@ -28,11 +28,11 @@ class Comparison:
         metric: In the notation ``ndcg@10``.
         a: The first model.
         b: The second.
-        value_a: Its estimate.
-        value_b: The other's.
-        extrapolated: Whether one of them is, because its samples are blind to the metric.
         bounds: Smallest and largest difference that the samples alone allow, each model for
             itself; None if not computed.
+        extrapolated: Whether a value is, because its samples are blind to the metric.
+        value_a: The estimate of the first.
+        value_b: That of the second.
         difference: ``value_a - value_b``.
         std_error: Of the difference, over users, with the samples that both models share.
         low: Lower end of the difference's interval at the verdict's level, not adjusted.
@@ -52,10 +52,10 @@ class Comparison:
     metric: str
     a: str
     b: str
+    bounds: tuple[float, float] | None
+    extrapolated: bool
     value_a: float
     value_b: float
-    extrapolated: bool
-    bounds: tuple[float, float] | None
     difference: float
     std_error: float
     low: float

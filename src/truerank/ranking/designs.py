@@ -203,6 +203,9 @@ class Given:
     indptr: NDArray[np.int64] = field(init=False)
     items: NDArray[np.int64] = field(init=False)
 
+    def __repr__(self) -> str:
+        return f"Given({len(self.items):,} negatives of {len(self.indptr) - 1:,} pairs)"
+
     def __post_init__(self) -> None:
         given: Any = self.negatives
         if isinstance(given, np.ndarray) and given.ndim == 2:

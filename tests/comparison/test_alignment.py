@@ -74,7 +74,7 @@ def test_the_same_rows_in_another_order_are_numbered_once(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("users", [["b", "a", "b"], ["a", "b", "b"], [1, 2, 2], ["1", "2", "2"]])
 def test_a_pair_that_all_tables_hold_twice_is_refused(users: list) -> None:
-    with pytest.raises(InvalidDataError, match="the table of 'a' holds a .* pair twice"):
+    with pytest.raises(InvalidDataError, match=r"the table of 'a' holds a .* pair twice"):
         align({"a": table(users), "b": table(users)})
 
 

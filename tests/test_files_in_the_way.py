@@ -291,8 +291,11 @@ def write(path: Path, text: str) -> None:
         temporary.write_text(text)
 
 
+@pytest.mark.parametrize("next_one", ["", "another"])  # the same file; any other in the folder
 @pytest.mark.parametrize("name", ["a.txt", "x" * 250])
-def test_what_a_killed_writer_leaves_is_removed_by_the_next(tmp_path: Path, name: str) -> None:
+def test_what_a_killed_writer_leaves_is_removed_by_the_next(
+    tmp_path: Path, name: str, next_one: str
+) -> None:
     path = tmp_path / name
     with writer_at_work(path) as (process, left):
         write(path, "new")  # the other one lives: its folder is not touched
@@ -301,11 +304,10 @@ def test_what_a_killed_writer_leaves_is_removed_by_the_next(tmp_path: Path, name
         process.kill()
         process.wait()
         assert left.exists()
-        write(tmp_path / "another", "new")  # another target's leftovers are not its business
-        assert left.exists()
-        write(path, "newer")
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["another", name])
-    assert path.read_text() == "newer"
+        write(tmp_path / next_one if next_one else path, "newer")
+        assert not left.exists()
+    assert (tmp_path / next_one if next_one else path).read_text() == "newer"
+    assert {p.name for p in tmp_path.iterdir()} == {"another", name}
 
 
 def test_a_killed_rank_job_is_cleared_away_too(tmp_path: Path) -> None:
@@ -350,7 +352,9 @@ def test_only_folders_of_ours_are_removed(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / f"{prefix}abcdefgh.tmp").symlink_to(outside)
     (tmp_path / f"{prefix}abcdefg1.tmp").write_text("a file")
     (tmp_path / ".a.tmp").mkdir()
-    (tmp_path / f".b{prefix}abcdefgh.tmp").mkdir()
+    (tmp_path / f"b{prefix}abcdefgh.tmp").mkdir()
+    (tmp_path / ".a.abcdefgh.tmp").mkdir()
+    (tmp_path / f"{prefix}abcdefgh.tmp.mine").mkdir()
     theirs = tmp_path / f"{prefix}abcdefg2.tmp"
     theirs.mkdir()
     before = set(tree(tmp_path))

@@ -11,7 +11,7 @@ a symbolic link to either       the link stays, and the file that it names is re
 a folder, device, FIFO, socket  refused before anything is written
 ==============================  ==================================================================
 
-What a killed writer leaves behind is removed by the next one to the same target
+What a killed writer leaves behind is removed by the next one in the same folder
 (:mod:`truerank.private_folder`).
 """
 

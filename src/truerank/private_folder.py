@@ -3,7 +3,7 @@
 It is made by ``mkdtemp``: its name cannot be foreseen and nobody else may enter it, so that no
 link planted beside or inside it is followed. Its owner holds a lock on it as long as it lives.
 What a killed owner leaves behind is known by its name and by the lock that nobody holds, and the
-next one who wants a folder of that name removes it. The lock of a process on another machine may
+next one who wants a folder beside it removes it, for whatever name it was. The lock of a process on another machine may
 not be visible on a network file system; what such a one left is removed when it is a day old.
 """
 
@@ -29,6 +29,9 @@ fcntl: ModuleType | None = importlib.import_module("fcntl") if os.name == "posix
 DAY = 86_400.0
 """Seconds after which a folder of another machine counts as left behind."""
 
+_NAME = re.compile(r"\..+\.([0-9a-f]{12})\.\w{8}\.tmp", re.DOTALL)
+"""What such a folder is called: what it is for, whose lock can be seen, and eight random letters."""
+
 _LONG = 150  # bytes of a name; systems allow 255, and a temporary one needs some more
 
 
@@ -36,12 +39,12 @@ _LONG = 150  # bytes of a name; systems allow 255, and a temporary one needs som
 def private_folder(parent: Path, name: str) -> Iterator[Path]:
     """A new folder in ``parent`` for this process alone, removed in the end.
 
-    Before it is made, folders for the same ``name`` whose owner was killed are removed.
+    Before it is made, such folders in ``parent`` whose owner was killed are removed.
     """
     label = name
     if len(os.fsencode(name)) > _LONG:
         label = hashlib.sha256(os.fsencode(name)).hexdigest()
-    _remove_leftovers(parent, label)
+    _remove_leftovers(parent)
     folder, lock = _locked_folder(parent, f".{label}.{_machine()}.")
     try:
         yield folder
@@ -90,12 +93,11 @@ def _lock(folder: int) -> bool:
     return True
 
 
-def _remove_leftovers(parent: Path, label: str) -> None:
-    """Private folders for this name whose owner is dead; what cannot be removed stays."""
-    pattern = re.compile(re.escape(f".{label}.") + r"([0-9a-f]{12})\.\w{8}\.tmp")
+def _remove_leftovers(parent: Path) -> None:
+    """Private folders here whose owner is dead; what cannot be removed stays."""
     with suppress(OSError), os.scandir(parent) as entries:
         for entry in entries:
-            found = pattern.fullmatch(entry.name)
+            found = _NAME.fullmatch(entry.name)
             if found and entry.is_dir(follow_symlinks=False):
                 with suppress(OSError):
                     _remove_if_dead(Path(entry.path), here=found[1] == _machine())

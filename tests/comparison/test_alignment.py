@@ -9,7 +9,9 @@ import pytest
 
 import truerank as tr
 from truerank import compare
+from truerank.comparison import alignment
 from truerank.comparison.alignment import align
+from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
 
 
@@ -35,6 +37,59 @@ def test_text_ids_and_several_items_per_user() -> None:
     for key in ("user", "item"):
         assert getattr(found["a"], key).tolist() == getattr(found["b"], key).tolist()
     assert found["b"].rank.tolist() == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("users", "items"),
+    [
+        (["2", "9", "10", "10"], ["5", "5", "9", "10"]),  # text, in the order of numbers
+        (["10", "9", "a"], ["x", "x", "x"]),  # by letters
+        ([2, 9, 9], ["b", "a", "b"]),
+    ],
+)
+def test_the_same_rows_in_order_are_taken_as_they_are(users: list, items: list) -> None:
+    a, b = table(users, items), table(users, items)
+    found = align({"a": a, "b": b})
+    assert found["a"] is a
+    assert found["b"] is b
+
+
+def test_the_same_rows_in_another_order_are_numbered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million users with text ids took 720 MB to number those of both tables together."""
+    numbered = []
+
+    def counting(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        numbered.append(len(ids))
+        return distinct_ids(ids)
+
+    monkeypatch.setattr(alignment, "distinct_ids", counting)
+    users, items = ["10", "9", "9"], ["1", "10", "9"]
+    found = align({name: table(users, items) for name in "abc"})
+    assert numbered == [3, 3]
+    for aligned in found.values():
+        assert aligned.user.tolist() == ["9", "9", "10"]
+        assert aligned.item.tolist() == ["9", "10", "1"]
+        assert aligned.rank.tolist() == [3, 2, 1]
+
+
+@pytest.mark.parametrize("users", [["b", "a", "b"], ["a", "b", "b"], [1, 2, 2], ["1", "2", "2"]])
+def test_a_pair_that_all_tables_hold_twice_is_refused(users: list) -> None:
+    with pytest.raises(InvalidDataError, match=r"the table of 'a' holds a .* pair twice"):
+        align({"a": table(users), "b": table(users)})
+
+
+def test_one_order_whether_the_rows_are_the_same_or_not() -> None:
+    """The short way, for the same rows, gives the rows of the long one."""
+    rng = np.random.default_rng(3)
+    for names in ([str(k) for k in range(40)], [f"u{k}" for k in range(40)], list(range(40))):
+        pairs = rng.permutation(1_600)[:50]
+        users, items = ([names[k] for k in part] for part in np.divmod(pairs, 40))
+        a, b = table(users, items), table(users, items)
+        short, long = align({"a": a, "b": b}), align({"a": a, "b": b[::-1]})
+        for name in "ab":
+            for column in ("user", "item", "rank"):
+                one, other = (getattr(found[name], column) for found in (short, long))
+                assert one.tolist() == other.tolist()
 
 
 def test_numbers_are_the_text_they_are_written_as() -> None:

@@ -25,8 +25,11 @@ def align(tables: Mapping[str, RankTable], how: Alignment = "refuse") -> dict[st
         how: ``"refuse"`` tables that do not hold the same (user, item) rows, or keep the rows
             ``"common"`` to all: right if what is missing is missing by chance.
 
-    Memory: about 40 bytes per row and table; nothing where the rows are the same and ascending
-    already, as ranking leaves them.
+    Memory beyond the tables, measured with two of a million rows and ids of 7 characters: nothing
+    where the rows are the same and ascending already, as ranking leaves them, but while it looks
+    (3 bytes per row and table with ids that are numbers, 80 with text); 70 and 330 where they are
+    the same in another order, most of it the tables put in order; 80 and 360 where they are not
+    the same, since then all ids are numbered together.
     """
     if how not in ("refuse", "common"):
         raise InvalidArgumentError("align", how, "'refuse' or 'common'")

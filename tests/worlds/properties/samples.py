@@ -82,9 +82,13 @@ def adaptive_that_cannot_grow_is_sampled(world: World) -> None:
 
 
 def defaults_take_any_size(world: World) -> None:
-    """Adaptive() adapts to however few candidates there are."""
-    table = world.rank_rows(world.some_rows(500_000), tr.Adaptive())
-    hold((table.rank <= table.n_sampled).all(), "a rank outside 1..n")
+    """Adaptive() and Sampled() adapt to however few candidates there are."""
+    rows = world.some_rows(500_000)
+    for design in (tr.Adaptive(), tr.Sampled()):
+        table = world.rank_rows(rows, design)
+        hold((table.rank >= 1).all(), f"{design}: a rank below 1")
+        hold((table.rank <= table.n_sampled).all(), f"{design}: a rank above n")
+        hold((table.n_sampled <= table.n_items).all(), f"{design}: more sampled than there are")
 
 
 def sampled_ranks_are_unbiased(world: World) -> None:

@@ -93,7 +93,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "download": _fetch,
     "search log": lambda path: SearchLog(path, {"data": "d"}).read(),
     "report": lambda path: write_report(path, {"a": 1}),
-    "command line": lambda path: new_file(path, force=True),
+    "command line": lambda path: new_file(path, force=True, inputs=()),
 }
 
 

@@ -72,7 +72,7 @@ def compare(
     >>> rng = np.random.default_rng(0)
     >>> R = rng.integers(1, 200, size=400)
     >>> better, worse = (
-    ...     RankTable.from_arrays(rank=r, n_sampled=1000, n_items=1000) for r in (R, R + 5)
+    ...     RankTable.from_arrays(rank=r, n_sampled=250, n_items=250) for r in (R, R + 5)
     ... )
     >>> verdict = compare({"worse": worse, "better": better}, "recall@10", n_boot=200)
     >>> verdict.models, verdict.comparisons[0].test

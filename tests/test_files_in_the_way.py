@@ -340,6 +340,8 @@ def test_what_another_machine_left_stays_for_a_day(tmp_path: Path) -> None:
     write(tmp_path / "a", "newer")
     assert theirs.exists()  # something was made in it a moment ago
     os.utime(theirs, (long_ago, long_ago))
+    write(tmp_path / "b", "another")
+    assert theirs.exists()  # only who would wait for it removes what may be alive elsewhere
     write(tmp_path / "a", "newer")
     assert not theirs.exists()
 

@@ -2,9 +2,11 @@
 
 It is made by ``mkdtemp``: its name cannot be foreseen and nobody else may enter it, so that no
 link planted beside or inside it is followed. Its owner holds a lock on it as long as it lives.
-What a killed owner leaves behind is known by its name and by the lock that nobody holds, and the
-next one who wants a folder beside it removes it, for whatever name it was. The lock of a process on another machine may
-not be visible on a network file system; what such a one left is removed when it is a day old.
+What a killed owner leaves behind is known by its name, which says on which start of which machine
+it was made, and by the lock that nobody holds: the next one who wants a folder beside it removes
+it, whatever it was for. The lock of a process on another machine may not be visible on a network
+file system; what such a one left is removed by the next one for the same name, when it is a day
+old.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ fcntl: ModuleType | None = importlib.import_module("fcntl") if os.name == "posix
 DAY = 86_400.0
 """Seconds after which a folder of another machine counts as left behind."""
 
-_NAME = re.compile(r"\..+\.([0-9a-f]{12})\.\w{8}\.tmp", re.DOTALL)
-"""What such a folder is called: what it is for, whose lock can be seen, and eight random letters."""
+_NAME = re.compile(r"\.(.+)\.([0-9a-f]{12})\.\w{8}\.tmp", re.DOTALL)
+"""What such a folder is called: what for, on which start of a machine, and eight random letters."""
 
 _LONG = 150  # bytes of a name; systems allow 255, and a temporary one needs some more
 
@@ -39,12 +41,12 @@ _LONG = 150  # bytes of a name; systems allow 255, and a temporary one needs som
 def private_folder(parent: Path, name: str) -> Iterator[Path]:
     """A new folder in ``parent`` for this process alone, removed in the end.
 
-    Before it is made, such folders in ``parent`` whose owner was killed are removed.
+    Before it is made, such folders in ``parent`` whose owner is known to be dead are removed.
     """
     label = name
     if len(os.fsencode(name)) > _LONG:
         label = hashlib.sha256(os.fsencode(name)).hexdigest()
-    _remove_leftovers(parent)
+    _remove_leftovers(parent, label)
     folder, lock = _locked_folder(parent, f".{label}.{_machine()}.")
     try:
         yield folder
@@ -93,20 +95,23 @@ def _lock(folder: int) -> bool:
     return True
 
 
-def _remove_leftovers(parent: Path) -> None:
+def _remove_leftovers(parent: Path, label: str) -> None:
     """Private folders here whose owner is dead; what cannot be removed stays."""
     with suppress(OSError), os.scandir(parent) as entries:
         for entry in entries:
             found = _NAME.fullmatch(entry.name)
             if found and entry.is_dir(follow_symlinks=False):
+                same, here = found[1] == label, found[2] == _machine()
                 with suppress(OSError):
-                    _remove_if_dead(Path(entry.path), here=found[1] == _machine())
+                    _remove_if_dead(Path(entry.path), by_age=same, by_lock=here)
 
 
-def _remove_if_dead(folder: Path, *, here: bool) -> None:
+def _remove_if_dead(folder: Path, *, by_age: bool, by_lock: bool) -> None:
+    """Remove it if nothing happened in it for a day, or nobody holds its lock."""
     if folder.lstat().st_uid != this_user():
         return
-    old = time.time() - max(path.lstat().st_mtime for path in (folder, *folder.iterdir())) > DAY
+    last = max(path.lstat().st_mtime for path in (folder, *folder.iterdir()))
+    old = by_age and time.time() - last > DAY
     if fcntl is None:
         if old:
             shutil.rmtree(folder)
@@ -114,7 +119,7 @@ def _remove_if_dead(folder: Path, *, here: bool) -> None:
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         free = _lock(lock)
-        if old or (free and here):
+        if old or (free and by_lock):
             shutil.rmtree(folder)
     finally:
         os.close(lock)

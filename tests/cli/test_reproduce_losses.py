@@ -51,11 +51,14 @@ def test_the_table_its_claims_and_the_report(run: Run, tmp_path: Path) -> None:
     assert bpr.rstrip().endswith("2")  # settings tried
     assert " no " in f"{mine} "
     assert "MINE is ahead of BPR" in done.out
+    assert "difference ± se, future users" in done.out
+    assert "2 seeds ± half their range" in done.err
     assert len(list((tmp_path / "kept").glob("*.json"))) == 2 + 1
     assert len(list((tmp_path / "kept").glob("*.parquet"))) == 2 * len(SMALL.seeds)
     again = run("reproduce", "losses", "--cache", "kept", "--json")
     first, second = again.json["rows"]
     assert (first["name"], len(first["tried"]), second["published"]) == ("BPR", 2, [1.0, 1.0])
+    assert {answer["population"] for answer in again.json["answers"]} == {"infinite"}
     assert {answer["metric"] for answer in again.json["answers"]} == {"recall@20", "ndcg@20"}
     assert "--force" in run("reproduce", "losses", "--cache", "kept", "--out", "out").sentence
 

@@ -75,6 +75,29 @@ def test_standard_error_of_a_recall_is_the_textbook_one(n_users: int, n_sampled:
     assert within_standard_errors(naive.std_error, theory, N_BOOT, groups)
 
 
+@pytest.mark.parametrize("mean", [0.0, 3.0])
+def test_groups_have_the_variance_that_the_module_states(
+    mean: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """(1 - 1/G) times the sum of squares, over random groups: that of users if they are centred.
+
+    The mean over 400 deals, within 4 standard errors of it; its left side needs no resamples.
+    """
+    monkeypatch.setattr(resampling, "MOST_DRAWN", 10)
+    monkeypatch.setattr(resampling, "GROUPS", 16)
+    v = np.random.default_rng(7).normal(size=200)
+    v += mean - v.mean()
+    found = []
+    for seed in range(400):
+        group = UserResamples(200, 1, seed).group(np.arange(200))
+        s = np.bincount(group, v, minlength=16)
+        found.append(np.sum((s - s.mean()) ** 2))
+    error = np.std(found, ddof=1) / np.sqrt(400)
+    assert abs(np.mean(found) - (1 - 1 / 16) * np.sum(v**2)) < 4 * error
+    one_by_one = (1 - 1 / 16) * np.sum((v - v.mean()) ** 2)
+    assert (abs(np.mean(found) - one_by_one) < 4 * error) == (mean == 0)
+
+
 @pytest.mark.filterwarnings("ignore:suspicious")
 def test_standard_error_counts_users_with_several_rows_once() -> None:
     """Rows of one user agree here, so five of them are worth one: groups keep users whole."""

@@ -216,7 +216,9 @@ def test_ways_out() -> None:
         "k",
         "ndcg@10",
         "±",
-        "s.e.",
+        "s.e.,",
+        "future",
+        "users",
         "users",
         "seconds",
     ]
@@ -224,6 +226,7 @@ def test_ways_out() -> None:
     frame = found.to_frame()
     assert frame["k"].tolist() == [1, 20, 50]
     assert frame.loc[found.best.number, "level_with_best"]
+    assert found.to_dict()["population"] == "infinite"
     assert found.to_dict()["best"]["parameters"] == found.best_parameters
     model = found.fit(DATA)
     assert isinstance(model, ItemKNN)

@@ -2,11 +2,19 @@ r"""Resamples of users, at a cost that stops growing with their number.
 
 Users are drawn whole, with all their rows. Up to :data:`MOST_DRAWN` of them each is drawn for
 itself; beyond, they are dealt into :data:`GROUPS` groups by an addressed hash, and groups are
-drawn. A sum over users is a sum over groups, and with random groups
+drawn, as many as there are. A sum over users is a sum over groups, of
+:math:`s_g = \sum_{u \in g} v_u`. With users dealt to groups independently and evenly, as by a hash,
 
-.. math::  E\Bigl[\frac{G}{G-1} \sum_g (s_g - \bar s)^2\Bigr] = \mathrm{Var}\Bigl(\sum_u v_u\Bigr),
+.. math::  E\Bigl[\sum_g (s_g - \bar s)^2\Bigr] = \Bigl(1 - \frac1G\Bigr) \sum_u v_u^2,
 
-so standard errors stay unbiased; their own relative error is :math:`1 / \sqrt{2G}`, .8 %, a third
+where the left is the variance of the resampled sum, and users drawn one by one would give it
+:math:`\sum_u (v_u - \bar v)^2`. Up to :math:`1/G` the two are the same **for centred values**,
+:math:`\sum_u v_u = 0`, and for no others: groups differ in size, so a resample of groups does not
+hold as many users as there are, and a sum that is not centred varies with their number too. So no
+sum is used by itself. Every value is a ratio of two sums over the same resample, a weighted mean
+:math:`\sum_u w_u x_u / \sum_u w_u` or shares of cells; to first order it varies as the sum of
+:math:`v_u = w_u (x_u - \mu)`, which is centred at the sample's own mean :math:`\mu`. Standard
+errors then stay what they are; their own relative error is :math:`1 / \sqrt{2G}`, .8 %, a third
 of what a thousand resamples leave. So a resample costs at most :data:`GROUPS` draws, and what it
 adds up is one number per cell and group, not per row.
 """
@@ -63,6 +71,7 @@ class UserResamples:
     def sums(self, row: Int, user: Int, values: Float, n_rows: int) -> Float:
         """Sums of values by ``row``, in every resample: shape ``(n_rows, n_boot)``.
 
+        Of many users, only ratios of them have the right variance (see the module).
         Values are added in one order, by user and size, so the order they come in changes no bit.
         """
         if np.ptp(values) > 0:

@@ -77,7 +77,7 @@ class Answer:
         question: What was asked.
         metric: In the notation ``ndcg@100``.
         difference: Mean difference.
-        std_error: Its standard error.
+        std_error: Its standard error for future users, of whom the test users are a sample.
         lead: Mean of better minus (1 - margin) worse, which is what is tested.
         p_adjusted: Of its paired t test, by Holm over all questions and metrics.
         published: The printed difference, by data set.
@@ -107,6 +107,7 @@ class Answer:
             "metric": self.metric,
             "difference": self.difference,
             "std_error": self.std_error,
+            "population": "infinite",
             "p_adjusted": self.p_adjusted,
             "words": self.words,
         }

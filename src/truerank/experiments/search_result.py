@@ -136,6 +136,7 @@ class SearchResult:
             "sentence": self.sentence,
             "model": self.model,
             "metric": self.metric,
+            "population": "infinite",  # standard errors are for future users
             "best": self.best.to_dict(),
             "level_with_best": [trial.number for trial in self.level_with_best],
             "not_compared": [trial.number for trial in self.not_compared],
@@ -189,7 +190,7 @@ class SearchResult:
             ]
             for trial in ordered[:SHOWN]
         ]
-        heads = ["trial", *names, self.metric, "± s.e.", "users", "seconds", ""]
+        heads = ["trial", *names, self.metric, "± s.e., future users", "users", "seconds", ""]
         lines = [text_table(Table(heads, rows))]
         if len(ordered) > SHOWN:
             lines.append(f"... and {len(ordered) - SHOWN:,} more: see to_frame()")

@@ -51,6 +51,7 @@ def linear(
     said = data if generated is None else f"generated data, {generated:g} of the shape of {data}"
     report = {
         "data": said,
+        "population": "infinite",  # standard errors are for future users
         "rows": [
             {
                 "name": line.row.name,
@@ -75,7 +76,7 @@ def linear(
         ],
     )
     print_table(
-        ("claim", "found", "difference", "p (Holm)"),
+        ("claim", "found", "difference ± se, future users", "p (Holm)"),
         [
             (a.question.claim, a.words, f"{a.difference:+.4f} ± {a.std_error:.4f}",
              f"{a.p_adjusted:.2g}")
@@ -84,4 +85,7 @@ def linear(
         ],
         left=2,
     )  # fmt: skip
-    remark(f"{said}; settings chosen and claims judged by {recipe.select_by}.")
+    remark(
+        f"{said}; settings chosen and claims judged by {recipe.select_by}; ± standard errors for "
+        "future users, of whom the test users are a sample."
+    )

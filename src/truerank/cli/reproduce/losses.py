@@ -126,7 +126,7 @@ def _print(recipe: LossRecipe, data: str, lines: list[LossLine], found: list[Ans
         ],
     )  # fmt: skip
     print_table(
-        ("claim", "metric", "found", "difference", "p (Holm)"),
+        ("claim", "metric", "found", "difference ± se, future users", "p (Holm)"),
         [
             (a.question.claim, a.metric, a.words, f"{a.difference:+.4f} ± {a.std_error:.4f}",
              f"{a.p_adjusted:.2g}")
@@ -135,9 +135,9 @@ def _print(recipe: LossRecipe, data: str, lines: list[LossLine], found: list[Ans
         left=3,
     )  # fmt: skip
     remark(
-        f"{data}; mean of {len(recipe.seeds)} seeds, settings chosen by {recipe.select_by} on "
-        f"validation users and trained on everything; reached: at least {1 - recipe.within:.0%} of "
-        "the printed numbers."
+        f"{data}; mean of {len(recipe.seeds)} seeds ± half their range, settings chosen by "
+        f"{recipe.select_by} on validation users and trained on everything; reached: at least "
+        f"{1 - recipe.within:.0%} of the printed numbers."
     )
 
 

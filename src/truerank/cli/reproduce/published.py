@@ -53,8 +53,8 @@ def published_command(
 
 def _print(found: list[Found]) -> None:
     print_table(
-        ("data", "model", "source", "metric", "published", "here", "difference", "std. error",
-         "reached", "fit s"),
+        ("data", "model", "source", "metric", "published", "here", "difference",
+         "se, future users", "reached", "fit s"),
         [
             (
                 line.row.data, line.row.name, line.row.source, metric, f"{there:.6g}",

@@ -90,7 +90,7 @@ class Estimate:
         covers, method by method, is measured in docs/coverage.md. Not a number without resamples,
         and from one user, whose resamples are all alike.
 
-        n users of one and the same value v have no spread, but others may: a part
+        n users of one and the same value v have no spread, but future ones may: a part
         :math:`s = 1 - (\alpha/2)^{1/n}` of all users, which n users miss with probability
         :math:`\alpha/2`, could be at either limit of the metric, so the interval is
         :math:`v - s\,(v - \min)` to :math:`v + s\,(\max - v)`: for v = 0 the rule of three.
@@ -99,7 +99,8 @@ class Estimate:
             raise InvalidArgumentError("level", level, "between 0 and 1")
         if math.isnan(self.std_error):
             return math.nan, math.nan
-        if self.std_error < NO_SPREAD and not self.known and np.isfinite(self.limits).all():
+        future = self.population == "infinite"
+        if future and self.std_error < NO_SPREAD and np.isfinite(self.limits).all():
             unseen = 1.0 - ((1.0 - level) / 2) ** (1.0 / self.n_users)
             ends = self.value + unseen * (np.array(self.limits) - self.value)
         elif len(self.replicates) >= 100:

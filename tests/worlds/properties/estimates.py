@@ -81,7 +81,7 @@ def check_estimate(e: Any, *, bounded: bool = True) -> None:
     if bounded:
         hold(-SLACK <= e.value <= 1 + SLACK, f"{e.metric} is {e.value}")
     low, high = e.interval()
-    if e.n_users == 1 and not e.known:
+    if e.n_users == 1 and e.n_users != e.n_population:
         hold(math.isnan(low) and math.isnan(high), f"{e.metric}: an interval from one user")
     elif len(e.replicates) > 1:
         said = f"{e.metric} = {e.value:.6g}: interval {low:.6g} to {high:.6g}"

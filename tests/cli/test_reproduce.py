@@ -115,3 +115,15 @@ def test_a_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     done = run("accuracy", "--data", "demo", "--model", "als")
     assert isinstance(done.exception, TruerankError)
     assert "truerank[bench]" in str(done.exception)
+
+
+def test_linear_says_whose_errors_it_prints() -> None:
+    arguments = ("linear", "--data", "ml-20m", "--generated", "0.01",
+                 "--row", "LRR", "--row", "MF (closed form)")  # fmt: skip
+    done = run(*arguments)
+    assert done.exit_code == 0, done.output
+    assert "difference ± se, future users" in done.output
+    assert "± standard errors for future users" in " ".join(done.output.split())
+    report = json.loads(run(*arguments, "--json").stdout)
+    assert report["population"] == "infinite"
+    assert {answer["population"] for answer in report["answers"]} == {"infinite"}

@@ -84,7 +84,7 @@ def adaptive_that_cannot_grow_is_sampled(world: World) -> None:
 def defaults_take_any_size(world: World) -> None:
     """Adaptive() and Sampled() adapt to however few candidates there are."""
     rows = world.some_rows(500_000)
-    for design in (tr.Adaptive(), tr.Sampled()):
+    for design in (tr.Adaptive(), tr.Sampled(), tr.Sampled(replacement=True)):
         table = world.rank_rows(rows, design)
         hold((table.rank >= 1).all(), f"{design}: a rank below 1")
         hold((table.rank <= table.n_sampled).all(), f"{design}: a rank above n")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import truerank as tr
+from truerank.cli.reproduce import published
 from truerank.data.synthetic import generate
 from truerank.errors import InvalidArgumentError
 from truerank.experiments.published_models import Found, Row, run, wanted_rows
@@ -44,6 +45,7 @@ def test_values_are_those_of_the_model_ranked_in_full(folder: Path) -> None:
     expected = [e.value for e in tr.estimate(ranks, ["recall@20", "ndcg@20"], method="exact")]
     assert found.means == pytest.approx(expected, rel=1e-12)
     assert found.metrics == ("recall@20", "ndcg@20")
+    assert found.to_dict()["population"] == "infinite"
 
 
 def test_seeds_are_runs_and_the_cache_is_read(folder: Path) -> None:
@@ -93,3 +95,10 @@ def test_an_unknown_row_or_set() -> None:
         wanted_rows(None, ["EAST"])
     with pytest.raises(InvalidArgumentError, match="data must be one of gowalla"):
         wanted_rows(["gowala"])
+
+
+def test_the_printed_errors_say_whose_they_are(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    published._print([run(asked())])
+    assert "se, future users" in capsys.readouterr().out

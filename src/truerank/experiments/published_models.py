@@ -60,7 +60,7 @@ class Found:
         row: What was asked for.
         metrics: Names of the metrics.
         values: By run and metric.
-        std_errors: Over users, of the first run.
+        std_errors: For future users, of the first run.
         seconds: Of fitting, mean over runs.
     """
 
@@ -93,6 +93,7 @@ class Found:
             "metrics": self.metrics,
             "values": self.values,
             "std_errors": self.std_errors,
+            "population": "infinite",
             "published": self.row.published,
             "source": self.row.source,
             "seconds": self.seconds,

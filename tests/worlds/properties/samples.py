@@ -84,7 +84,10 @@ def adaptive_that_cannot_grow_is_sampled(world: World) -> None:
 def defaults_take_any_size(world: World) -> None:
     """Adaptive() and Sampled() adapt to however few candidates there are."""
     rows = world.some_rows(500_000)
-    for design in (tr.Adaptive(), tr.Sampled()):
+    designs: list[tr.Adaptive | tr.Sampled] = [tr.Adaptive(), tr.Sampled()]
+    if world.n_candidates[rows].min() > 2:  # with one rival there is nothing to draw again
+        designs.append(tr.Sampled(replacement=True))
+    for design in designs:
         table = world.rank_rows(rows, design)
         hold((table.rank >= 1).all(), f"{design}: a rank below 1")
         hold((table.rank <= table.n_sampled).all(), f"{design}: a rank above n")

@@ -81,8 +81,11 @@ def check_estimate(e: Any, *, bounded: bool = True) -> None:
     if bounded:
         hold(-SLACK <= e.value <= 1 + SLACK, f"{e.metric} is {e.value}")
     low, high = e.interval()
-    if e.n_users == 1 and e.n_users != e.n_population:
-        hold(math.isnan(low) and math.isnan(high), f"{e.metric}: an interval from one user")
+    if e.n_users == 1 and not e.known:
+        # If that user is all there are, nothing may be left to chance: the value itself.
+        known = e.n_population == 1 and low == high == e.value
+        none = math.isnan(low) and math.isnan(high)
+        hold(none or known, f"{e.metric}: an interval from one user")
     elif len(e.replicates) > 1:
         said = f"{e.metric} = {e.value:.6g}: interval {low:.6g} to {high:.6g}"
         hold(-SLACK <= low <= high <= 1 + SLACK, said)

@@ -73,6 +73,6 @@ def slow_ranks(
         candidates = np.ones(len(scores), dtype=bool)
         if seen is not None:
             candidates[seen.items_of(user)] = False
-        candidates[target] = True
         own = items[users == user]
+        candidates[own] = True  # one list for all of a user's held-out items
         yield int(row), rank_in_list(scores, target, candidates, own, ties, words)

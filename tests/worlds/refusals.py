@@ -110,11 +110,6 @@ REFUSALS = (
     Refusal("with K at most|^the cutoff of", _cutoff_beyond, "a list has no such place"),
     Refusal("a weighted sum over held-out items", _several_targets, "needs joint ranks"),
     Refusal("no candidate that is not held out", _nobody_else, "auc has no pair"),
-    Refusal(
-        "differ in n_items; held-out items of one user",
-        lambda world: world.leaky,
-        "leaks were kept",
-    ),
     Refusal("needs one sample size and one number", _sizes_differ, "the method is for one size"),
     Refusal(
         "method 'exact' needs every row",

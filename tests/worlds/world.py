@@ -113,22 +113,19 @@ class World:
 
     @cached_property
     def seen_of_row(self) -> list[Int]:
-        """Items that are no candidates of each row's user, but for the target itself."""
+        """Items that are no candidates of each row's user; what is held out as well is one."""
         if self.seen is None:
             return [np.empty(0, np.int64)] * len(self.users)
-        known = {int(u): self.seen.items_of(int(u)) for u in np.unique(self.users)}
+        known = {
+            int(u): np.setdiff1d(self.seen.items_of(int(u)), self.items[self.users == u])
+            for u in np.unique(self.users)
+        }
         return [known[int(u)] for u in self.users]
 
     @cached_property
     def n_candidates(self) -> Int:
         """Candidates of each row, the slow way."""
-        pairs = zip(self.items, self.seen_of_row, strict=True)
-        return np.array([self.split.train.n_items - int((s != i).sum()) for i, s in pairs])
-
-    @property
-    def leaky(self) -> bool:
-        """Held-out items that are excluded for each other: a user's rows are in different lists."""
-        return bool(self.split.report.overlapping_pairs > 0 and self.seen is not None)
+        return np.array([self.split.train.n_items - len(seen) for seen in self.seen_of_row])
 
     # ------------------------------------------------------------ tables
 
@@ -197,7 +194,7 @@ class World:
         """The world's metrics that nobody has a reason to refuse on these tables."""
         joint = all(bool(table.is_exact.all()) for table in tables) or not self.several_targets
         targets = np.bincount(self.users)[self.users]
-        pairs = bool((targets < self.n_candidates).all()) and not self.leaky
+        pairs = bool((targets < self.n_candidates).all())
         found = []
         for name in self.metrics:
             metric = as_metric(name)

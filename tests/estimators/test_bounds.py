@@ -211,14 +211,14 @@ def test_impossible_counts_are_reported_and_still_bounded() -> None:
 
 
 def test_bounds_of_a_misfit_are_wide_and_hold_the_estimate() -> None:
-    """Moved until just one law of ranks is left, the bands gave bounds a point wide."""
+    """They look the surer the less they are worth if the bands move just until one law fits."""
     table = RankTable.from_arrays(rank=np.repeat([1, 60, 100], 2000), n_sampled=100, n_items=5000)
     for found in estimate(table, ["recall@10", "ndcg@50", "mrr"], n_boot=0):
         assert any("no distribution of global" in note for note in found.diagnostics.notes)
         assert found.diagnostics.bounds is not None
         low, high = found.diagnostics.bounds
         assert low <= found.value <= high
-        assert high - low > 0.1
+        assert high - low > 0.3  # .15 to .22 where the bands move just until one law fits
 
 
 def test_very_different_numbers_of_candidates_are_said() -> None:

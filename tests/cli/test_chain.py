@@ -290,3 +290,20 @@ def test_a_default_adapts_to_a_small_catalogue_and_says_so(run: Run, tmp_path: P
     asked = run(*words, "--design", "adaptive n0=25", "--force").sentence
     assert "n0 must be at most 5, the candidates of user u" in asked
     assert tr.RankTable.from_parquet("knn.parquet").header.ties == "random"
+
+
+def test_usual_metrics_fit_the_list_and_what_was_asked_for_is_refused(
+    run: Run, tmp_path: Path
+) -> None:
+    """Rows of seven candidates: nobody asked for a recall@10."""
+    table = tr.RankTable.from_arrays([1, 3, 7, 2] * 10, 7, 7)
+    paths = [tmp_path / f"{name}.parquet" for name in ("a", "b")]
+    for path in paths:
+        table.to_parquet(path)
+    for verb in ("estimate", "compare"):
+        done = run(verb, *paths)
+        assert done.code == 0, done
+        assert "recall@7, ndcg@7, because there are rows with 7 candidates only" in done.err
+        asked = run(verb, *paths, "--metric", "recall@10")
+        assert asked.code == 2
+        assert "K at most the 7 candidates" in asked.err

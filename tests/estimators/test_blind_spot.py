@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from truerank.errors import InvalidArgumentError
+from truerank.estimators import estimate
 from truerank.estimators.blindspot import HITS, SEEN, blind_spot, is_blind
 from truerank.estimators.bounds import CompatibleSet, compatible_set, identification_bounds
 from truerank.estimators.em import em
 from truerank.metrics import parse
+from truerank.ranking import RankTable
 
 from .bounds_world import (
     METRICS,
@@ -89,3 +91,15 @@ def test_bounds_are_those_of_the_set() -> None:
     assert isinstance(found, CompatibleSet)
     assert found.bounds(METRICS) == identification_bounds(problem, METRICS, problem.cells.shares)
     assert found.range_of(np.zeros(len(problem.grid))) == (0.0, 0.0)
+
+
+def test_a_naive_value_far_outside_its_bounds_is_marked_as_well() -> None:
+    """Its noise says nothing about exact ranks: naive .6 where the bounds end at .3 is blind."""
+    rng = np.random.default_rng(15)
+    R = np.minimum(20_000, np.exp(rng.uniform(0, np.log(20_000), 3000)).astype(np.int64))
+    table = RankTable.from_arrays(1 + rng.hypergeometric(R - 1, 20_000 - R, 99), 100, 20_000)
+    corrected, naive = (estimate(table, "recall@10", m, n_boot=0)[0] for m in ("auto", "naive"))
+    assert corrected.diagnostics.blind
+    assert naive.diagnostics.blind
+    assert str(naive).startswith("recall@10 between ")
+    assert naive.diagnostics.bounds == corrected.diagnostics.bounds

@@ -100,7 +100,7 @@ def compare(
 
     Ranks may be exact or sampled; estimates of sampled ones are resampled together.
     """
-    from truerank.cli.inputs import RankOptions
+    from truerank.cli.inputs import RankOptions, fitting_metrics
     from truerank.comparison.api import compare as compare_tables
     from truerank.metrics import as_metric
 
@@ -119,6 +119,7 @@ def compare(
         delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     read = {name: said.read(path) for name, path in named.items()}
+    metrics = fitting_metrics(metrics, bool(metric), read.values())
     verdict = compare_tables(
         read, metrics, method=method, test=test, correction=correction, level=level,
         align=align, baseline=baseline, n_boot=n_boot, seed=seed,  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ def estimate(
     config: Config = None,  # noqa: ARG001  # read by the parser
 ) -> None:
     """Estimate metrics of the whole catalogue from (sampled) ranks, and say how sure they are."""
-    from truerank.cli.inputs import RankOptions, found
+    from truerank.cli.inputs import RankOptions, fitting_metrics, found
 
     check_level(level)
     for path in ranks:
@@ -79,6 +79,7 @@ def estimate(
     )  # fmt: skip
     users = checked_population(population)
     tables = {path: said.read(path) for path in ranks}
+    metrics = fitting_metrics(metrics, bool(metric), tables.values())
     results: dict[Path, list[Estimate]] = {}
     with Progress("estimating", total=len(tables)) as bar:
         for path, table in tables.items():

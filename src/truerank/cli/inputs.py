@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -197,6 +198,22 @@ def column_names(path: Path, *, header: bool = True, **how: Any) -> list[str]:
             return list(pq.read_schema(path).names)
     with reading(path, "delimited text"):
         return list(TextTable.of(path, header=header, **how).names)
+
+
+def fitting_metrics(metrics: list[str], asked: bool, tables: Iterable[RankTable]) -> list[str]:
+    """The metrics as they are if somebody asked for them, else with cutoffs that lists can have.
+
+    K is at most the number of candidates of every row, and it is said where that changes it.
+    """
+    sizes = [int(table.n_items.min()) for table in tables if len(table)]
+    if asked or not sizes:
+        return metrics
+    fewest = min(sizes)
+    cut = [re.sub(r"@(\d+)$", lambda k: f"@{min(int(k[1]), fewest)}", name) for name in metrics]
+    if cut == metrics:
+        return metrics
+    remark(f"note: {', '.join(cut)}, because there are rows with {fewest:,} candidates only.")
+    return cut
 
 
 def delimiter_of(typed: str | None) -> str | None:

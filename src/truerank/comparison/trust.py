@@ -83,6 +83,12 @@ def _tie_caveats(names: tuple[str, str], tables: tuple[RankTable, RankTable]) ->
             f"the ties of {who} are optimistic: a model that gives many items the same score looks "
             "better than it is"
         )
+    exact = [bool(table.is_exact.all()) for table in tables]
+    if rules[0] == rules[1] == "half" and exact[0] != exact[1]:
+        found.append(
+            "ties='half' puts a target into the middle of its ties in a full ranking and anywhere "
+            "among them in samples, so equal scores may make the difference; use ties='random'"
+        )
     if rules[0] != rules[1]:
         told = " and ".join(f"{n} {rule}" for n, rule in zip(names, rules, strict=True))
         found.append(f"tie rules differ ({told}), so equal scores may make the difference")

@@ -12,6 +12,7 @@ from truerank.estimators.blindspot import blind_spot, is_blind
 from truerank.estimators.bounds import compatible_set
 from truerank.estimators.ceiling import ceiling_notes
 from truerank.estimators.problem import Problem
+from truerank.estimators.remedies import next_design
 from truerank.estimators.result import Diagnostics
 from truerank.estimators.samples import Sample
 from truerank.metrics import Metric
@@ -68,9 +69,15 @@ def diagnose(
         if found.note and method != "naive":  # the bounds know no better than the estimate
             inside = float(np.clip(value, *metric.limits))
             low, high = min(low, inside), max(high, inside)
-        blind = is_blind(found, (low, high), value=float(value), n_rows=problem.n_rows)
-        blind = blind or (spot is not None and metric.k in spot.blind)
+        # A value outside (a naive one) must not say how sure exact ranks would be.
+        possible = float(np.clip(value, low, high))
+        blind = is_blind(found, (low, high), value=possible, n_rows=problem.n_rows)
+        spotted = spot is not None and metric.k in spot.blind
         said = [_range_sentence(metric, low, high, level), *common]
+        if blind and not spotted:
+            advice = next_design(table.header.design)
+            said.append(f"the samples hardly determine {metric}: it rests on smoothness; {advice}")
+        blind = blind or spotted
         if not low <= value <= high:
             said.append(f"the estimate {value:.4g} lies outside its bounds: do not trust it")
         results.append(

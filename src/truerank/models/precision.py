@@ -47,8 +47,11 @@ def check_dropout(**shares: float) -> None:
 def is_number(value: object) -> bool:
     """A real number, Python's or numpy's: no text, no truth value.
 
-    >>> is_number(0.5), is_number(np.int64(3)), is_number("0.5"), is_number(True)
-    (True, True, False, False)
+    Nor a whole number from 2**63 on, which compiled code cannot take: write it as a float.
+
+    >>> is_number(0.5), is_number(np.int64(3)), is_number("0.5"), is_number(True), is_number(2**63)
+    (True, True, False, False, False)
     """
-    real = int | float | np.integer | np.floating
-    return isinstance(value, real) and not isinstance(value, bool)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) < 2**63
+    return isinstance(value, float | np.integer | np.floating)

@@ -185,6 +185,7 @@ WRONG = [
     ("n_population", 2.0), ("n_population", True), ("n_population", "many"), ("data", 7),
     ("split", ["a"]), ("model", {}), ("version", None), ("design", None), ("design", []),
     ("design", {}), ("design", {"kind": 3}), ("design", {"kind": "users", "inner": 3}),
+    ("design", {"kind": "sampled", "n": "x"}), ("design", {"kind": "users", "m": -1}),
     ("design", {"kind": "sampled", "levels": []}),
     ("design", {"kind": "sampled", "levels": {"sizes": [5], "go_on": [0]}}),
     ("design", {"kind": "sampled", "levels": {"sizes": [], "go_on": [], "keep": []}}),

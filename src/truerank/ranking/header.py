@@ -117,6 +117,11 @@ def _check_design(design: object) -> None:
         raise InvalidArgumentError("design", "a deeper one", f"nested {_DEPTH} levels at most")
     if "inner" in design:
         _check_design(design["inner"])
+    for name in ("n", "n0", "n_max", "m"):
+        if not _whole_or_none(design.get(name), 1):
+            raise InvalidArgumentError(
+                f"design[{name!r}]", design[name], "a whole number, at least 1"
+            )
     if "levels" in design and not _are_levels(design["levels"]):
         raise InvalidArgumentError(
             "design['levels']", design["levels"], "equally many sizes, go_on and keep"

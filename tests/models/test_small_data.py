@@ -225,3 +225,17 @@ def test_marked_values_are_what_they_mark() -> None:
         assert str(usual(value)) == str(value)
         assert is_usual(usual(value))
         assert not is_usual(value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda huge: tr.models.IALS(unobserved_weight=huge),
+        lambda huge: tr.models.SVDpp(unobserved_weight=huge),
+        lambda huge: tr.models.UserKNN(shrink=huge),
+        lambda huge: tr.models.EASE(l2=huge),
+    ],
+)
+def test_whole_numbers_that_no_compiled_code_takes_are_refused(make: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="finite, got 1000000"):
+        make(10**30).fit(tr.Interactions.from_arrays([0, 0, 1, 1, 2], [0, 1, 1, 2, 0]))

@@ -296,3 +296,17 @@ def test_a_misfit_names_ties_where_they_may_be_the_cause() -> None:
         notes = " ".join(tr.estimate(table, "recall@10", n_boot=100)[0].diagnostics.notes)
         assert "no distribution of global ranks explains" in notes
         assert (cause is None and "ties" not in notes) or (cause or "?") in notes
+
+
+def test_half_ties_of_a_full_and_a_sampled_ranking_are_doubted() -> None:
+    """Twenty items tied at the top: recall@10 is 0 in the middle of them, 1/2 anywhere there."""
+    scores = np.concatenate([np.ones(20), -np.arange(80.0)])
+    scorer = tr.FunctionScorer(lambda users: np.tile(scores, (len(users), 1)), n_items=100)
+    users, items = np.arange(200), np.arange(200) % 20
+    for rule, doubted in (("half", True), ("random", False)):
+        tables = {
+            name: tr.rank_pairs(scorer, users, items, design, ties=rule)
+            for name, design in (("full", tr.Full()), ("sampled", tr.Sampled(n=99)))
+        }
+        (row,) = tr.compare(tables, "recall@10", n_boot=100).comparisons
+        assert ("ties='half' puts a target into the middle" in row.trust) == doubted

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from truerank.estimators import Estimate
 from truerank.estimators.api import FEW_USERS
-from truerank.estimators.diagnostics import suspicions_about
 from truerank.estimators.remedies import next_design
 from truerank.ranking import RankTable
 
@@ -34,8 +33,8 @@ def doubts(
             f"rests on smoothness; {'; '.join(advice)}"
         )
     kinds = [bool(table.is_exact.all()) for table in tables]
-    for name, table in zip(names, tables, strict=True):
-        found += [f"{name} is {note}" for note in suspicions_about(table)]
+    for name, e in zip(names, estimates, strict=True):
+        found += [f"{name} is {note}" for note in e.diagnostics.suspicions]
     if kinds[0] != kinds[1]:
         sampled = names[kinds.index(False)]
         found.append(f"only {sampled} is estimated: a bias of its estimate stays in the difference")

@@ -89,7 +89,7 @@ def ceiling_notes(table: RankTable) -> tuple[str, ...]:
     if design.get("kind") != "foreign" or design.get("lists") is not None:
         return ()
     exact = table.is_exact
-    rank, n_items = (table.rank, table.n_items) if exact.all() else _rows(table, exact)
+    rank, n_items = table.rank[exact], table.n_items[exact]
     top = suspicious_ceiling(rank, n_items)
     if top is None:
         return ()
@@ -101,12 +101,6 @@ def ceiling_notes(table: RankTable) -> tuple[str, ...]:
         f"are sampled say n_sampled={said}, or this value is wrong"
     )
     return (note,)
-
-
-def _rows(
-    table: RankTable, which: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return table.rank[which], table.n_items[which]
 
 
 def usual_length(top: int) -> int:

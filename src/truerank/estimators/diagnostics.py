@@ -37,7 +37,6 @@ def diagnose(
 ) -> list[Diagnostics]:
     """Diagnostics of each metric. ``scale`` turns sums over the distribution into values."""
     scored = float(np.average(table.n_scored, weights=np.maximum(table.weight, 1e-300)))
-    suspicious = bool(suspicions)
     common = [*suspicions, *([_NAIVE] if method == "naive" else [])]
     common += [table.adapted] if table.adapted else []
     common += _uneven(problem)
@@ -47,7 +46,7 @@ def diagnose(
             common.append("what the samples cannot tell was not examined (bounds=False)")
         notes = tuple(common)
         unbounded = Diagnostics(
-            scored=scored, examined=examined, suspicious=suspicious, notes=notes
+            scored=scored, examined=examined, suspicions=suspicions, notes=notes
         )
         return [unbounded for _ in metrics]
     found = compatible_set(problem, shares, level=level, levels=_levels(table))
@@ -84,7 +83,7 @@ def diagnose(
             Diagnostics(
                 bounds=(low, high),
                 blind=blind,
-                suspicious=suspicious,
+                suspicions=suspicions,
                 scored=scored,
                 notes=tuple(said),
             )
@@ -98,7 +97,7 @@ def exact_diagnostics(table: RankTable, suspicions: tuple[str, ...] = ()) -> Dia
     notes = [*(suspicions or [note]), table.adapted]
     return Diagnostics(
         scored=float(table.n_scored.mean()),
-        suspicious=bool(suspicions),
+        suspicions=suspicions,
         notes=tuple(filter(None, notes)),
     )
 

@@ -28,7 +28,7 @@ class Diagnostics:
         blind: Whether the samples alone hardly determine this metric, so that the estimate
             rests on smoothness.
         examined: Whether that was looked at; False for sampled ranks without bounds.
-        suspicious: Whether the ranks can hardly be what they are said to be; the notes say why.
+        suspicions: Why the ranks can hardly be what they are said to be; mostly nothing.
         scored: Mean number of items scored per row.
         notes: All of it in words.
     """
@@ -36,9 +36,14 @@ class Diagnostics:
     bounds: tuple[float, float] | None = None
     blind: bool = False
     examined: bool = True
-    suspicious: bool = False
+    suspicions: tuple[str, ...] = ()
     scored: float = float("nan")
     notes: tuple[str, ...] = ()
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether there are any suspicions; the notes hold them too."""
+        return bool(self.suspicions)
 
     def __str__(self) -> str:
         return "; ".join(self.notes)

@@ -68,8 +68,8 @@ def diagnose(
         if found.note and method != "naive":  # the bounds know no better than the estimate
             inside = float(np.clip(value, *metric.limits))
             low, high = min(low, inside), max(high, inside)
-        # A value outside (a naive one) must not say how sure exact ranks would be.
-        possible = float(np.clip(value, low, high))
+        # How sure exact ranks would be depends on a value that is possible; a naive one is none.
+        possible = low if method == "naive" else float(np.clip(value, low, high))
         blind = is_blind(found, (low, high), value=possible, n_rows=problem.n_rows)
         spotted = spot is not None and metric.k in spot.blind
         said = [_range_sentence(metric, low, high, level), *common]

@@ -20,8 +20,8 @@ from scipy.special import gammaln
 
 import truerank as tr
 from truerank.estimators.cells import cells_of
-from truerank.estimators.em import em
-from truerank.estimators.mes import MaximumEntropy
+from truerank.estimators.methods.em import em
+from truerank.estimators.methods.mes import MaximumEntropy
 from truerank.estimators.problem import Problem
 from truerank.estimators.samples import Sample
 from truerank.estimators.simulate import simulate

@@ -21,8 +21,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 import truerank as tr
-from truerank.models.blocked_inverse import invert_in_place
-from truerank.models.gram import gram
+from truerank.models.linear.gram import gram
+from truerank.numerics.blocked_inverse import invert_in_place
 
 L2, ROUNDS = 1500.0, 3
 

@@ -17,9 +17,9 @@ from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
 import truerank as tr
-from truerank.models.als_solvers import objective
-from truerank.models.ials import IALS
-from truerank.models.parallel import on_all_cores
+from truerank.models.als.ials import IALS
+from truerank.models.als.solvers import objective
+from truerank.numerics.threads import on_all_cores
 
 Factors = tuple[np.ndarray, np.ndarray]
 

@@ -20,10 +20,10 @@ import numpy as np
 import truerank as tr
 from truerank.data import Interactions
 from truerank.models import EASE
-from truerank.models.ease_by_spectrum import ease_over, whole_spectrum
-from truerank.models.grid_of_spectrum import SpectrumGrid
-from truerank.models.lrr import LRR
-from truerank.models.spectrum import decompose
+from truerank.models.linear.ease_by_spectrum import ease_over, whole_spectrum
+from truerank.models.linear.grid_of_spectrum import SpectrumGrid
+from truerank.models.linear.lrr import LRR
+from truerank.models.linear.spectrum import decompose
 
 PENALTIES = (100.0, 300.0, 1000.0, 3000.0, 10_000.0)
 RANKS = (10, 20, 50, 100, 200, 400, 800)

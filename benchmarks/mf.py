@@ -36,7 +36,7 @@ from truerank.models.mf.draws import Law, Pairs
 from truerank.models.mf.objective import objective_of
 from truerank.models.mf.rows import Step, Table
 from truerank.models.mf.steps import TILE, Steps
-from truerank.models.parallel import on_all_cores
+from truerank.numerics.threads import on_all_cores
 
 DIM, BATCH, RATE, SHARED, OWN = 64, 1024, 1e-3, 800, 64
 LOSSES: dict[str, tuple[dict[str, float], bool]] = {

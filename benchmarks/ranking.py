@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 import truerank as tr
 from truerank.execution import available_cores
-from truerank.ranking.factor_backend import TILE_ITEMS
+from truerank.ranking.backends.factors import TILE_ITEMS
 
 Rates = dict[str, float]
 

@@ -13,12 +13,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from truerank.experiments.claims import LEVEL, Answer, answers
-from truerank.experiments.linear_recipe import Recipe
-from truerank.experiments.linear_table import Line, LinearTable
 from truerank.models import EDLAE, LRR, Nearby
 from truerank.report.figures import save_figure
 from truerank.report.figures_linear import learned_lambdas_figure, shrinkage_figure
+from truerank.reproduce.claims import LEVEL, Answer, answers
+from truerank.reproduce.linear_recipe import Recipe
+from truerank.reproduce.linear_table import Line, LinearTable
 
 PAGE = Path(__file__).with_suffix(".md")
 
@@ -189,7 +189,7 @@ def _table(heads: list[str], rows: list[list[str]]) -> str:
 _TEXT = """\
 # Linear models: the dissertation's table
 
-Written by `docs/linear.py` from `experiments/recipes/linear_table.toml`: do not edit.
+Written by `docs/linear.py` from `reproduce/recipes/linear_table.toml`: do not edit.
 
 {data}, ratings of 4 and more, users with at least 5 of them; {n_items:,} items. Strong
 generalisation: {n_train:,} training users with {n_interactions:,} interactions, {n_validation:,}

@@ -22,13 +22,13 @@ import numpy as np
 from truerank.comparison.corrections import adjust
 from truerank.comparison.named_tests import run_test
 from truerank.data.interactions import Interactions
-from truerank.experiments.claims import LEVEL, answers
-from truerank.experiments.equal_search import expected_best
-from truerank.experiments.loss_recipe import LossCurve, LossRecipe, LossRow, loss_recipe
-from truerank.experiments.loss_table import LossLine, LossTable, reached
-from truerank.experiments.loss_trials import RECORD, Trial, write_record
 from truerank.report.figures import save_figure
 from truerank.report.figures_losses import parameter_figure
+from truerank.reproduce.claims import LEVEL, answers
+from truerank.reproduce.equal_search import expected_best
+from truerank.reproduce.loss_recipe import LossCurve, LossRecipe, LossRow, loss_recipe
+from truerank.reproduce.loss_table import LossLine, LossTable, reached
+from truerank.reproduce.loss_trials import RECORD, Trial, write_record
 from truerank.split import Split, ratio
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -77,7 +77,7 @@ def main() -> None:
 
 def record(table: LossTable, row: LossRow, trials: Sequence[Trial]) -> None:
     """Add these trials to the record, those known with their rates in the place of others."""
-    path = Path(str(files("truerank.experiments") / "recipes" / RECORD))
+    path = Path(str(files("truerank.reproduce") / "recipes" / RECORD))
     known = {k: Trial.of(t) for k, t in json.loads(path.read_text(encoding="utf-8")).items()}
     known |= {table.key(row, trial.setting, trial.seed): trial for trial in trials}
     write_record(path, known.items())
@@ -276,7 +276,7 @@ def _table(heads: list[str], rows: list[list[str]]) -> str:
 _TEXT = """\
 # Losses on matrix factorisation: the dissertation's table
 
-Written by `docs/losses.py` from `experiments/recipes/loss_table.toml`: do not edit. `truerank
+Written by `docs/losses.py` from `reproduce/recipes/loss_table.toml`: do not edit. `truerank
 reproduce losses` prints the results and the claims.
 
 Splits of NGCF, every item ranked, training items excluded; Recall@20 divides by |T_u|, NDCG@20 by

@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from truerank.execution import Progress
-from truerank.experiments.exact_ranks import exact_ranks, found_data_sets
-from truerank.experiments.planning import TRIED, PlanCheck, validate_plan
 from truerank.ranking import Users
-from truerank.ranking.design_words import parse_design
+from truerank.ranking.design_spec import parse_design
 from truerank.ranking.designs import InnerDesign
+from truerank.reproduce.exact_ranks import exact_ranks, found_data_sets
+from truerank.reproduce.planning import TRIED, PlanCheck, validate_plan
 
 HEADS = ("data, model", "design", "predicted", "observed", "its bias", "ratio")
 

@@ -11,7 +11,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from truerank.experiments.published_models import Found, kept, run, wanted_rows
+from truerank.reproduce.published_models import Found, kept, run, wanted_rows
 
 PAGE = Path(__file__).with_suffix(".md")
 
@@ -78,7 +78,7 @@ def _spread(line: Found) -> str:
 _TEXT = """\
 # Published numbers, made again
 
-Written by `docs/published.py` from `experiments/recipes/published_models.toml`: do not edit. A row
+Written by `docs/published.py` from `reproduce/recipes/published_models.toml`: do not edit. A row
 by itself: `truerank reproduce published --data gowalla --row EASE`.
 
 gowalla and yelp2018 have the splits of NGCF: every item is ranked, training items excluded,

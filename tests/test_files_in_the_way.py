@@ -22,11 +22,10 @@ import truerank as tr
 from truerank import private_folder as folders
 from truerank.cli.output import new_file
 from truerank.cli.reproduce.pairs import write_report
-from truerank.data.download import fetch
-from truerank.data.layout import write_npz
-from truerank.data.partial import PartialFile
+from truerank.data.registry.download import fetch
+from truerank.data.registry.layout import write_npz
+from truerank.data.registry.partial import PartialFile
 from truerank.errors import StorageError
-from truerank.experiments.search_log import SearchLog
 from truerank.files import check_target, written_whole
 from truerank.models.saving import save
 from truerank.private_folder import private_folder
@@ -34,6 +33,7 @@ from truerank.ranking.header import Header
 from truerank.report.figures import save_figure
 from truerank.report.html import write_html
 from truerank.report.page import Page
+from truerank.search.log import SearchLog
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="FIFOs and permissions of Unix")
 

@@ -10,13 +10,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from truerank import adapters, comparison, losses, metrics, models, split
-    from truerank.comparison import Plan, Verdict, compare, plan
+    from truerank import (
+        adapters,
+        comparison,
+        data,
+        estimators,
+        execution,
+        losses,
+        metrics,
+        models,
+        planning,
+        ranking,
+        search,
+        split,
+    )
+    from truerank.comparison import Verdict, compare
     from truerank.data import Interactions, load_dataset
     from truerank.errors import TruerankError
     from truerank.estimators import Diagnostics, Estimate, estimate, rank_distribution
     from truerank.execution import Processes, Serial, Threads
-    from truerank.experiments.search import Between, search
+    from truerank.planning import Plan, plan
     from truerank.ranking import (
         Adaptive,
         FactorScorer,
@@ -30,14 +43,15 @@ if TYPE_CHECKING:
         rank,
         rank_pairs,
     )
-    from truerank.ranking.foreign import read_lists, read_ncf_negatives, read_ranks, read_trec
+    from truerank.ranking.readers import read_lists, read_ncf_negatives, read_ranks, read_trec
+    from truerank.search import Between
     from truerank.version import __version__
 
 _HOMES: dict[str, str] = {
-    "Plan": "truerank.comparison",
+    "Plan": "truerank.planning",
     "Verdict": "truerank.comparison",
     "compare": "truerank.comparison",
-    "plan": "truerank.comparison",
+    "plan": "truerank.planning",
     "Interactions": "truerank.data",
     "load_dataset": "truerank.data",
     "TruerankError": "truerank.errors",
@@ -48,8 +62,7 @@ _HOMES: dict[str, str] = {
     "Processes": "truerank.execution",
     "Serial": "truerank.execution",
     "Threads": "truerank.execution",
-    "Between": "truerank.experiments.search",
-    "search": "truerank.experiments.search",
+    "Between": "truerank.search",
     "Adaptive": "truerank.ranking",
     "FactorScorer": "truerank.ranking",
     "Full": "truerank.ranking",
@@ -61,13 +74,26 @@ _HOMES: dict[str, str] = {
     "Users": "truerank.ranking",
     "rank": "truerank.ranking",
     "rank_pairs": "truerank.ranking",
-    "read_lists": "truerank.ranking.foreign",
-    "read_ncf_negatives": "truerank.ranking.foreign",
-    "read_ranks": "truerank.ranking.foreign",
-    "read_trec": "truerank.ranking.foreign",
+    "read_lists": "truerank.ranking.readers",
+    "read_ncf_negatives": "truerank.ranking.readers",
+    "read_ranks": "truerank.ranking.readers",
+    "read_trec": "truerank.ranking.readers",
     "__version__": "truerank.version",
 }
-_ROOMS = ("adapters", "comparison", "losses", "metrics", "models", "split")
+_ROOMS = (
+    "adapters",
+    "comparison",
+    "data",
+    "estimators",
+    "execution",
+    "losses",
+    "metrics",
+    "models",
+    "planning",
+    "ranking",
+    "search",
+    "split",
+)
 
 __all__ = [
     "Adaptive",
@@ -93,15 +119,20 @@ __all__ = [
     "adapters",
     "compare",
     "comparison",
+    "data",
     "estimate",
+    "estimators",
+    "execution",
     "load_dataset",
     "losses",
     "metrics",
     "models",
     "plan",
+    "planning",
     "rank",
     "rank_distribution",
     "rank_pairs",
+    "ranking",
     "read_lists",
     "read_ncf_negatives",
     "read_ranks",

@@ -1,6 +1,6 @@
 """Arrays between pages that nobody may touch: whoever reads or writes beside them dies.
 
-For what numba cannot check: the machine code that :mod:`truerank.ranking.lanes` writes itself.
+For what numba cannot check: the machine code that :mod:`truerank.numerics.simd_counting` writes.
 ``python -m tests.bounds.guarded CASE`` runs one case; dying by a signal is the answer "outside".
 """
 
@@ -17,7 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 import truerank as tr
-from truerank.ranking.lanes import LANES, PANEL, STEP, count_scores, panels_of
+from truerank.numerics.simd_counting import LANES, PANEL, STEP, count_scores, panels_of
 
 _kept: list[mmap.mmap] = []
 

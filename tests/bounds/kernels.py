@@ -1,7 +1,7 @@
 """Every compiled function of the source, found by reading it: also those that nobody calls.
 
 A *kernel* is a function that numba compiles: decorated with ``njit`` or one of our wrappers of it
-(:mod:`truerank.models.mf.compiled`), or a variant that an ``@overload`` chooses between.
+(:mod:`truerank.numerics.jit`), or a variant that an ``@overload`` chooses between.
 """
 
 from __future__ import annotations

@@ -21,8 +21,11 @@ import numpy as np
 from tests.bounds.kernels import Kernel, in_truerank, intrinsics_in, kernels_in, options_of
 
 UNCHECKED = {
-    ("truerank.ranking.lanes", "_count_scores"): "run between forbidden pages by guarded.py",
-    ("truerank.execution.prefetch", "_prefetch"): "a hint, which reads and writes nothing",
+    (
+        "truerank.numerics.simd_counting",
+        "_count_scores",
+    ): "run between forbidden pages by guarded.py",
+    ("truerank.numerics.prefetch", "_prefetch"): "a hint, which reads and writes nothing",
 }
 """Intrinsics write machine code themselves: numba cannot check what they address."""
 
@@ -36,7 +39,7 @@ def check_that_indices_are_checked() -> None:
     """Beyond the end is an IndexError, by each way in which our kernels are compiled."""
     from numba import njit
 
-    from truerank.models.mf.compiled import exact, fast
+    from truerank.numerics.jit import exact, fast
 
     ways: tuple[Callable[..., Any], ...] = (
         njit(nogil=True), njit(error_model="numpy"), njit(fastmath=True), exact, fast,

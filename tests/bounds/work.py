@@ -140,7 +140,7 @@ def estimates() -> None:
 
 def neighbours(shapes: Any = ((33, 17), (40, 129))) -> None:
     """The k largest of a row, for every similarity, more and fewer than k of them."""
-    from truerank.models.similarities import SIMILARITIES
+    from truerank.models.neighbours.similarities import SIMILARITIES
 
     for users, items in shapes:
         train = _data(2, users, items)

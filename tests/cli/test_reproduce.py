@@ -111,7 +111,7 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(
 
 
 def test_a_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("truerank.experiments.fitted.find_spec", lambda _: None)
+    monkeypatch.setattr("truerank.reproduce.fitted.find_spec", lambda _: None)
     done = run("accuracy", "--data", "demo", "--model", "als")
     assert isinstance(done.exception, TruerankError)
     assert "truerank[bench]" in str(done.exception)

@@ -10,9 +10,9 @@ import pytest
 
 import truerank as tr
 from truerank.execution import Progress
-from truerank.experiments.claims import Question
-from truerank.experiments.loss_recipe import LossCurve, LossRecipe, LossRow
-from truerank.experiments.loss_table import LossTable
+from truerank.reproduce.claims import Question
+from truerank.reproduce.loss_recipe import LossCurve, LossRecipe, LossRow
+from truerank.reproduce.loss_table import LossTable
 
 from .conftest import Run
 
@@ -37,9 +37,9 @@ SMALL = LossRecipe(
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     split = tr.split.ratio(tr.load_dataset("demo", n_users=200, n_items=100), 0.2)
-    monkeypatch.setattr("truerank.experiments.loss_table.published", lambda _: split)
+    monkeypatch.setattr("truerank.reproduce.loss_table.published", lambda _: split)
     for module in ("loss_table", "loss_recipe"):
-        monkeypatch.setattr(f"truerank.experiments.{module}.loss_recipe", lambda: SMALL)
+        monkeypatch.setattr(f"truerank.reproduce.{module}.loss_recipe", lambda: SMALL)
 
 
 def test_the_table_its_claims_and_the_report(run: Run, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_the_record_is_believed_unless_a_search_is_asked_for(
     table = LossTable("gowalla", recipe=SMALL)
     row = SMALL.row("MINE")
     known = {table.key(row, {"temperature": 0.2}, 0): replace(table.search(row)[0], validation=0.5)}
-    monkeypatch.setattr("truerank.experiments.loss_table.recorded_trials", lambda: known)
+    monkeypatch.setattr("truerank.reproduce.loss_table.recorded_trials", lambda: known)
 
     def validation(*more: str) -> float:
         report = run("reproduce", "losses", "--row", "MINE", "--json", *more).json

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truerank.data.delimited import SingleByte, find_delimiter
 from truerank.data.frames import columns_of, read_csv, read_parquet
 from truerank.data.interactions import Interactions
+from truerank.data.text.delimited import SingleByte, find_delimiter
 from truerank.errors import (
     FileFormatError,
     InvalidArgumentError,

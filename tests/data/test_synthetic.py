@@ -10,8 +10,8 @@ from scipy import stats
 
 from truerank.data import load_dataset, synthetic
 from truerank.data.interactions import Interactions
-from truerank.data.shelf import Shelf
 from truerank.data.synthetic import DURATION, START, generate
+from truerank.data.synthetic_items import Shelf
 from truerank.errors import InvalidArgumentError
 from truerank.rng import Stream, addresses, uniforms
 

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truerank.data import id_order, text_tables
+from truerank.data import id_order
 from truerank.data.columns import index_ids
 from truerank.data.frames import read_csv
 from truerank.data.ids import IdType, in_one_type, with_id_type
 from truerank.data.interactions import Interactions
+from truerank.data.text import tables as text_tables
 from truerank.errors import DataWarning, InvalidDataError
-from truerank.ranking.foreign import read_lists, read_trec
+from truerank.ranking.readers import read_lists, read_trec
 
 words = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"), exclude_characters="\ufeff"),

@@ -10,7 +10,7 @@ from scipy import stats
 
 import truerank as tr
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.estimators.methods import METHODS
+from truerank.estimators.methods.table import METHODS
 from truerank.estimators.simulate import simulate
 
 N_ITEMS = 2_000

@@ -7,13 +7,13 @@ import pytest
 
 from truerank.errors import InvalidDataError
 from truerank.estimators.cells import cells_of
-from truerank.estimators.em import MaximumLikelihood, WeightedMaximumLikelihood
-from truerank.estimators.krichene import BiasVariance, ConstrainedLeastSquares, RankUnbiased
-from truerank.estimators.mapping import Mapping
-from truerank.estimators.mes import MaximumEntropy
-from truerank.estimators.minimum_error import MinimumError
+from truerank.estimators.methods.em import MaximumLikelihood, WeightedMaximumLikelihood
+from truerank.estimators.methods.krichene import BiasVariance, ConstrainedLeastSquares, RankUnbiased
+from truerank.estimators.methods.mapping import Mapping
+from truerank.estimators.methods.mes import MaximumEntropy
+from truerank.estimators.methods.minimum_error import MinimumError
+from truerank.estimators.methods.simple import Naive
 from truerank.estimators.problem import Estimator, Problem
-from truerank.estimators.simple import Naive
 from truerank.metrics import parse
 
 NEED_ONE_SIZE = {

@@ -7,14 +7,14 @@ import pytest
 
 from truerank.errors import InvalidArgumentError
 from truerank.estimators.cells import cells_of
-from truerank.estimators.em import MaximumLikelihood, WeightedMaximumLikelihood
 from truerank.estimators.grid import COLUMNS, EXACT_RANKS, RankGrid
-from truerank.estimators.krichene import BiasVariance, ConstrainedLeastSquares, RankUnbiased
-from truerank.estimators.mapping import Mapping
-from truerank.estimators.mes import MaximumEntropy
-from truerank.estimators.minimum_error import MinimumError
+from truerank.estimators.methods.em import MaximumLikelihood, WeightedMaximumLikelihood
+from truerank.estimators.methods.krichene import BiasVariance, ConstrainedLeastSquares, RankUnbiased
+from truerank.estimators.methods.mapping import Mapping
+from truerank.estimators.methods.mes import MaximumEntropy
+from truerank.estimators.methods.minimum_error import MinimumError
+from truerank.estimators.methods.simple import Naive
 from truerank.estimators.problem import Estimator, Problem
-from truerank.estimators.simple import Naive
 from truerank.metrics import as_metric, parse
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import truerank as tr
 from truerank.estimators import Estimate
-from truerank.estimators.methods import METHODS
+from truerank.estimators.methods.table import METHODS
 from truerank.estimators.simulate import simulate
 from truerank.metrics import as_metric, parse
 from truerank.metrics.definitions import DEFINITIONS

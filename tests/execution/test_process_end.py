@@ -17,18 +17,19 @@ import pytest
 from pyarrow import csv
 
 import truerank as tr
-from truerank.data import arrow_text, parsers
-from truerank.data.delimited import SingleByte
 from truerank.data.frames import read_csv
+from truerank.data.registry import parsers
+from truerank.data.text import arrow_text
+from truerank.data.text.delimited import SingleByte
 from truerank.ranking import parquet
-from truerank.ranking.foreign.spaced import Spaced
+from truerank.ranking.readers.spaced import Spaced
 
 WORK = """
 import sys, time
 import truerank as tr
-from truerank.data.delimited import SingleByte
+from truerank.data.text.delimited import SingleByte
 from truerank.data.frames import read_csv
-from truerank.models.parallel import on_all_cores
+from truerank.numerics.threads import on_all_cores
 
 SingleByte.__del__ = lambda self: time.sleep(0.003)  # whoever lets go of it late, is late
 table = tr.RankTable.from_parquet("ranks.parquet")
@@ -82,7 +83,7 @@ def test_threads_that_nobody_closed_end_before_the_interpreter(tmp_path: Path) -
     script = """
 import atexit, threading
 atexit.register(lambda: print(threading.active_count()))
-from truerank.models.parallel import on_all_cores
+from truerank.numerics.threads import on_all_cores
 unclosed = on_all_cores(3)
 meet = threading.Barrier(3)
 unclosed.__enter__()(lambda i: meet.wait(20), range(3))

@@ -11,7 +11,7 @@ import pytest
 
 import truerank as tr
 from truerank.data.synthetic import generate
-from truerank.models.als_solvers import SOLVERS
+from truerank.models.als.solvers import SOLVERS
 from truerank.models.names import MODELS, model_class, parameters_of
 
 SMALL: dict[str, dict[str, Any]] = {

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import truerank as tr
 from truerank.errors import FileFormatError, InvalidArgumentError, StorageError
-from truerank.models.kept import KeptModel
+from truerank.models.base import KeptModel
 from truerank.models.kept_arrays import check_ids
 from truerank.models.names import MODELS, model_class, name_of, parameters_of
 from truerank.models.saving import read_header, save
@@ -117,14 +117,14 @@ class Ladder(KeptModel):
 def test_a_later_model_needs_its_fields_and_a_line_in_the_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import truerank.models.ease as home
+    import truerank.models.linear.ease as home
 
     data, model = interactions(), Ladder(dim=3)
     model.remember(data)
     model.user_factors = np.ones((data.n_users, 3), np.float32)
     model.item_factors = np.arange(3 * data.n_items, dtype=np.float32).reshape(-1, 3)
     monkeypatch.setattr(home, "Ladder", Ladder, raising=False)
-    monkeypatch.setitem(MODELS, "ladder", "truerank.models.ease:Ladder")
+    monkeypatch.setitem(MODELS, "ladder", "truerank.models.linear.ease:Ladder")
     model.save(tmp_path / "m")
     again = tr.models.load(tmp_path / "m")
     assert again.dim == 3

@@ -412,7 +412,7 @@ def test_a_model_that_is_not_fitted_says_so(name: str) -> None:
 def test_no_room_for_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
     import errno
 
-    from truerank.ranking import job_files
+    from truerank.ranking import job_storage as job_files
 
     def full(*args: Any, **options: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

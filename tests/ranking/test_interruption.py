@@ -20,7 +20,8 @@ from dying_workers import DyingOnce
 from slow_ranking import make_world
 
 from truerank.execution import Serial, Threads
-from truerank.ranking import FactorScorer, Full, FunctionScorer, Sampled, call_backend, rank_pairs
+from truerank.ranking import FactorScorer, Full, FunctionScorer, Sampled, rank_pairs
+from truerank.ranking.backends import calls as call_backend
 
 WORLD = make_world()
 SCORER = FactorScorer(WORLD.X, WORLD.Y)

@@ -19,12 +19,12 @@ from truerank.ranking import (
     RankTable,
     Sampled,
     Users,
-    api,
-    call_backend,
-    factor_backend,
-    item_item_backend,
     rank_pairs,
 )
+from truerank.ranking import rank_models as api
+from truerank.ranking.backends import calls as call_backend
+from truerank.ranking.backends import factors as factor_backend
+from truerank.ranking.backends import item_item as item_item_backend
 
 WORLD = make_world(n_users=300, n_items=150)
 WEIGHTS = np.random.default_rng(2).normal(size=(150, 150)).astype(np.float32)

@@ -23,8 +23,8 @@ from slow_ranking import (
 from truerank.data.interactions import Interactions
 from truerank.execution import Serial
 from truerank.ranking import Adaptive, FactorScorer, Full, FunctionScorer, Sampled, rank_pairs
-from truerank.ranking.backend import Backend
-from truerank.ranking.backends import backend_for
+from truerank.ranking.backends.base import Backend
+from truerank.ranking.backends.select import backend_for
 from truerank.ranking.designs import Levels
 from truerank.ranking.rows import Rows
 

@@ -7,7 +7,7 @@ import pytest
 
 import truerank as tr
 from truerank.errors import InvalidArgumentError, InvalidDataError, StorageError
-from truerank.estimators.mapping import mapping_function
+from truerank.estimators.methods.mapping import mapping_function
 from truerank.estimators.simulate import simulate
 from truerank.report.figures import cost_curve_figure, mapping_figure, save_figure
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truerank.estimators.methods import METHODS, SLOW_TO_REFIT
+from truerank.estimators.methods.table import METHODS, SLOW_TO_REFIT
 
 from .designs import DESIGNS
 from .draws import log_uniform

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from truerank.adapters.numbering import Int, Numbering
-from truerank.adapters.scorers import CalledScorer, Scores
+from truerank.adapters.numbering import Numbering
+from truerank.adapters.scorers import CalledScorer
+from truerank.arrays import Int, Scores
 from truerank.data.id_order import find_ids
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from truerank.arrays import Int
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
-
-Int = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

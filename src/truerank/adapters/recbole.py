@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from truerank.adapters.numbering import Int, Numbering
-from truerank.adapters.scorers import CalledScorer, Scores, by_factors
+from truerank.adapters.numbering import Numbering
+from truerank.adapters.scorers import CalledScorer, by_factors
+from truerank.arrays import Int, Scores
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.ranking.scorer import Scorer

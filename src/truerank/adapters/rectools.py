@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from truerank.adapters.numbering import Int, Numbering
-from truerank.adapters.scorers import CalledScorer, Scores, by_factors, by_item_item
+from truerank.adapters.numbering import Numbering
+from truerank.adapters.scorers import CalledScorer, by_factors, by_item_item
+from truerank.arrays import Int, Scores
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.ranking.scorer import Scorer

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truerank.adapters.numbering import Int, Numbering
+from truerank.adapters.numbering import Numbering
+from truerank.arrays import Int, Scores
 from truerank.errors import InvalidDataError
 from truerank.models.item_item import ItemItemScorer
-from truerank.models.picking import picked
+from truerank.models.scores_of_pairs import picked
 from truerank.ranking.scorer import FactorScorer, Scorer
-
-Scores = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -75,7 +75,7 @@ class Columns:
                     + (f": did you mean --{what}-column {near[0]}?" if near else "")
                 )
             return given
-        from truerank.data.rating_columns import RATING_NAMES, plain_name
+        from truerank.data.text.rating_columns import RATING_NAMES, plain_name
 
         plain_names = [plain_name(name) for name in self.names]
         for usual in RATING_NAMES if what == "rating" else _USUAL_NAMES[what]:

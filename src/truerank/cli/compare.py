@@ -101,7 +101,7 @@ def compare(
     Ranks may be exact or sampled; estimates of sampled ones are resampled together.
     """
     from truerank.cli.inputs import RankOptions, fitting_metrics
-    from truerank.comparison.api import compare as compare_tables
+    from truerank.comparison.compare_models import compare as compare_tables
     from truerank.metrics import as_metric
 
     check_level(level)

@@ -19,7 +19,7 @@ def list_sets(as_json: Annotated[bool, typer.Option("--json", help="Print JSON."
 
     Example:  truerank data list
     """
-    from truerank.data.registry import available
+    from truerank.data.registry.load import available
 
     rows = available()
     if as_json:
@@ -64,7 +64,7 @@ def show(
         encoding=encoding,
     )  # fmt: skip
     if not source.is_file and name != "demo":
-        from truerank.data.registry import describe
+        from truerank.data.registry.load import describe
 
         remark(f"licence: {describe(name).licence}")
     asked = source.to_dict().keys() - {"data", "split"}

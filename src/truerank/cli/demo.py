@@ -23,7 +23,7 @@ def demo(
     """
     from truerank.estimators.summary_text import MARK_NOTE
     from truerank.execution import Progress
-    from truerank.experiments.demo import (
+    from truerank.reproduce.demo import (
         METRICS,
         MODELS,
         make_folder,

@@ -166,8 +166,8 @@ def _extras() -> dict[str, dict[str, Any]]:
 
 
 def _data(problems: list[str]) -> dict[str, Any]:
-    from truerank.data.places import cache_folder, user_folder
-    from truerank.data.registry import available
+    from truerank.data.registry.load import available
+    from truerank.data.registry.locations import cache_folder, user_folder
     from truerank.errors import TruerankError
 
     try:

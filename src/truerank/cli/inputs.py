@@ -69,7 +69,7 @@ def found(path: Path) -> Path:
 
 def kind_of(path: Path) -> Kind:
     """What a file is, by its content; its name may say anything."""
-    from truerank.data.text_streams import is_zipped_text
+    from truerank.data.text.streams import is_zipped_text
 
     with readable_errors(path), path.open("rb") as file:
         start = file.read(4096)
@@ -140,7 +140,7 @@ class RankOptions:
         if kind == "ranks":
             self._refuse_for(path)
             return RankTable.from_parquet(path)
-        from truerank.ranking.foreign import read_table
+        from truerank.ranking.readers import read_table
 
         how: dict[str, Any] = {
             "delimiter": delimiter_of(self.delimiter), "encoding": self.encoding,
@@ -191,7 +191,7 @@ def column_names(path: Path, *, header: bool = True, **how: Any) -> list[str]:
     import pyarrow.parquet as pq
 
     from truerank.data.frames import reading
-    from truerank.data.text_tables import TextTable
+    from truerank.data.text.tables import TextTable
 
     if kind_of(path) == "parquet":
         with reading(path, "Parquet"):

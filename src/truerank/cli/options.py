@@ -11,7 +11,7 @@ import typer
 
 def data_names(incomplete: str) -> list[str]:
     """Names of data sets."""
-    from truerank.data.catalogue import DATASETS
+    from truerank.data.registry.catalogue import DATASETS
 
     return [name for name in ("demo", *DATASETS) if name.startswith(incomplete)]
 
@@ -25,7 +25,7 @@ def model_names(incomplete: str) -> list[str]:
 
 def method_names(incomplete: str) -> list[str]:
     """Names of estimation methods."""
-    from truerank.estimators.methods import METHODS
+    from truerank.estimators.methods.table import METHODS
 
     return [name for name in METHODS if name.startswith(incomplete)]
 

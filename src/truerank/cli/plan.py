@@ -104,7 +104,7 @@ def plan(
     for name, value in (("--n-items", n_items), ("--n-users", n_users)):
         if value is None:
             raise InvalidArgumentError(name, None, "given where there is no --pilot")
-    from truerank.comparison.planning import plan as make_plan
+    from truerank.planning.plan_design import plan as make_plan
 
     made = make_plan(
         n_items or 0, n_users or 0, wanted, expected=expected, pilot=table,

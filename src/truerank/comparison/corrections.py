@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truerank.arrays import Float
 from truerank.comparison.values import unknown_name
 from truerank.errors import InvalidArgumentError, InvalidDataError
-
-Float = NDArray[np.float64]
 
 
 def bonferroni(p_values: ArrayLike) -> Float:

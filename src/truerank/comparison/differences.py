@@ -28,9 +28,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from truerank.arrays import Float
 from truerank.comparison.named_tests import choose_test, run_test
 from truerank.comparison.outcome import SMALLEST_P
 from truerank.comparison.values import ONE_USER, ROUNDING, Pairs
@@ -40,8 +40,6 @@ from truerank.estimators.finite_difference import difference_ratio
 from truerank.estimators.population import Population
 from truerank.metrics import Metric
 from truerank.ranking import RankTable
-
-Float = NDArray[np.float64]
 
 RESAMPLED_TESTS = ("z", "bootstrap")
 """Tests for estimates, from joint resamples of the users."""

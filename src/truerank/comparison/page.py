@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from truerank.comparison.evidence import (
+from truerank.comparison.report_data import (
     Curve,
     blind_by_model,
     curves,
     families,
     rank_density,
 )
+from truerank.comparison.summary_text import caution, details, headline, listed
 from truerank.comparison.tables import comparisons_table, is_known, models_table
 from truerank.comparison.verdict import Verdict
-from truerank.comparison.words import caution, details, headline, listed
 from truerank.ranking import RankTable
 from truerank.report.page import Cell, Chart, Code, Details, Page, Section, Series, Table, Text
 from truerank.version import __version__

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from truerank.arrays import Float
 from truerank.comparison.outcome import SMALLEST_P, Outcome, joined, never_zero
-from truerank.comparison.values import Float, Pairs, checked_binary
+from truerank.comparison.values import Pairs, checked_binary
 
 EXACT_BELOW = 25
 """McNemar: with fewer discordant users than this, the binomial law; else its normal limit."""

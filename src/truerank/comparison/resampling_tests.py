@@ -19,9 +19,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from truerank.arrays import Float
 from truerank.comparison.outcome import Outcome, joined
 from truerank.comparison.paired_tests import constant_difference, few_differ, outcome_of, undecided
-from truerank.comparison.values import Float, Pairs
+from truerank.comparison.values import Pairs
 from truerank.errors import InvalidArgumentError
 from truerank.rng import Stream, checked_seed, stream
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Float = NDArray[np.float64]
+from truerank.arrays import Float
 
 
 def chance_of_being_best(replicates: Float) -> Float:

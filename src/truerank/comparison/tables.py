@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from string import ascii_lowercase
 
+from truerank.comparison.summary_text import p_words
 from truerank.comparison.verdict import Comparison, Verdict
-from truerank.comparison.words import p_words
 from truerank.estimators.summary_text import (
     MARK,
     MARK_NOTE,

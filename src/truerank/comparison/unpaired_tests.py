@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from truerank.arrays import Float
 from truerank.comparison.outcome import SMALLEST_P, Outcome, never_zero
 from truerank.comparison.paired_tests import cohens_h
-from truerank.comparison.values import ROUNDING, Float, checked_binary, checked_values
+from truerank.comparison.values import ROUNDING, checked_binary, checked_values
 
 
 def two_proportion_z(a: ArrayLike, b: ArrayLike) -> Outcome:

@@ -7,11 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from truerank.arrays import Float
 from truerank.errors import InvalidArgumentError, InvalidDataError
-
-Float = NDArray[np.float64]
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 """Two values that differ by less than this share of the larger one are equal: the same sum taken

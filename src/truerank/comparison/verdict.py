@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truerank.comparison.differences import KNOWN
-from truerank.comparison.words import sentence
+from truerank.comparison.summary_text import sentence
 from truerank.errors import MissingExtraError
 from truerank.estimators import Estimate
 from truerank.estimators.population import Population

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.data.ids import IdType, is_text, with_id_type
-from truerank.data.rating_columns import unread_ratings, warn_of_dislikes
-from truerank.data.text_streams import not_written_in
-from truerank.data.text_tables import Role, TextTable
+from truerank.data.text.rating_columns import unread_ratings, warn_of_dislikes
+from truerank.data.text.streams import not_written_in
+from truerank.data.text.tables import Role, TextTable
 from truerank.errors import (
     FileFormatError,
     InvalidArgumentError,
@@ -95,7 +95,7 @@ def read_parquet(
 ) -> pa.Table:
     """A Parquet file as a pyarrow table: the named columns, or all if none is named.
 
-    Ratings that nobody named come with them, see :mod:`truerank.data.rating_columns`.
+    Ratings that nobody named come with them, see :mod:`truerank.data.text.rating_columns`.
     """
     import pyarrow.parquet as pq
 
@@ -119,7 +119,7 @@ def read_csv(
 ) -> pa.Table:
     """A delimited text file as a pyarrow table: the named columns, or all if none is named.
 
-    Ratings that nobody named come with them, see :mod:`truerank.data.rating_columns`.
+    Ratings that nobody named come with them, see :mod:`truerank.data.text.rating_columns`.
 
     Ids are text, exactly as they are written but for blanks around them; numbers may have a
     decimal comma; the rest is what Arrow takes it for. Empty fields and the usual marks (NA, NaN,

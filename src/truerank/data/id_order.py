@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.arrays import Int
 from truerank.data.ids import in_one_type
 from truerank.errors import InvalidDataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Int = NDArray[np.int64]
 
 _WHOLE = "^(0|[1-9][0-9]*)$"
 """A whole number as numbers are written: 007 is a name."""

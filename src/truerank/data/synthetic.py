@@ -56,14 +56,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from truerank.arrays import Float, Int, Words
 from truerank.data.interactions import Interactions
-from truerank.data.shelf import Draw, Shelf
+from truerank.data.synthetic_items import Draw, Shelf
 from truerank.errors import InvalidArgumentError
 from truerank.rng import Stream, addresses, checked_seed, uniforms
-
-Float = NDArray[np.float64]
-Int = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 START, DURATION = 1_577_836_800, 2 * 365 * 86_400
 """All happens in the two years from 2020-01-01, in seconds."""

@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Float, Int
 from truerank.errors import InvalidDataError
 from truerank.ranking.grouping import group_triples
-
-Float = NDArray[np.float64]
-Int = NDArray[np.int64]
 
 SIZE_STEP = 0.005
 """Numbers of candidates closer than this are pooled: they differ by user, the likelihood hardly."""

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Float
 from truerank.data.id_order import distinct_ids
-from truerank.estimators.blindspot import blind_spot, is_blind
-from truerank.estimators.bounds import compatible_set
-from truerank.estimators.ceiling import ceiling_notes
+from truerank.estimators.bounds.blind_spot import blind_spot, is_blind
+from truerank.estimators.bounds.ceiling import ceiling_notes
+from truerank.estimators.bounds.identification import compatible_set
+from truerank.estimators.bounds.remedies import next_design
 from truerank.estimators.problem import Problem
-from truerank.estimators.remedies import next_design
 from truerank.estimators.result import Diagnostics
 from truerank.estimators.samples import Sample
 from truerank.metrics import Metric
 from truerank.ranking.designs import Levels
 from truerank.ranking.table import RankTable
-
-Float = NDArray[np.float64]
 
 
 def diagnose(

@@ -36,8 +36,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Float
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.estimators.population import Population
 from truerank.estimators.problem import Problem
@@ -46,7 +46,6 @@ from truerank.estimators.samples import Sample
 from truerank.metrics import Metric
 from truerank.ranking.table import RankTable
 
-Float = NDArray[np.float64]
 _SMALL = 1e-300
 
 

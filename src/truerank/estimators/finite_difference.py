@@ -8,19 +8,15 @@ over joint resamples of the users.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from truerank.arrays import Float
 from truerank.errors import InvalidDataError
 from truerank.estimators.finite import UserPart, finite_ratio, sampled_fraction, user_part
-from truerank.estimators.methods import make_method
+from truerank.estimators.methods.table import make_method
 from truerank.estimators.population import Population
 from truerank.estimators.problem import Problem
 from truerank.estimators.samples import Sample
 from truerank.metrics import Metric
 from truerank.ranking.table import RankTable
-
-Float = NDArray[np.float64]
 
 
 def difference_ratio(

@@ -14,13 +14,10 @@ from functools import lru_cache
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Float, Int
 from truerank.errors import InvalidArgumentError
 from truerank.metrics import Metric
-
-Float = NDArray[np.float64]
-Int = NDArray[np.int64]
 
 EXACT_RANKS = 128
 """Ranks that stand for themselves: every K people report."""

@@ -33,13 +33,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from truerank.arrays import Float, Int
 from truerank.estimators.cells import Cells
 from truerank.estimators.grid import RankGrid
-
-Float = NDArray[np.float64]
-Int = NDArray[np.int64]
 
 _TINY = 1e-22
 """A probability below this share of the largest is none."""

@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Float
 from truerank.errors import InvalidDataError
 from truerank.estimators.cells import Cells
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.likelihood import likelihood_matrix
 from truerank.metrics import Metric
-
-Float = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,13 +24,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.arrays import Float, Int
 from truerank.rng import Stream, addresses, checked_seed, stream
-
-Float = NDArray[np.float64]
-Int = NDArray[np.int64]
 
 MOST_DRAWN = 50_000
 """More users than this are drawn in groups."""

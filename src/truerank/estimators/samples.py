@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.arrays import Float, Int
 from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidDataError
 from truerank.estimators.cells import Cells, cells_of
@@ -15,9 +16,6 @@ from truerank.estimators.resampling import UserResamples
 from truerank.metrics import Metric
 from truerank.ranking.table import RankTable
 from truerank.rng import Stream, stream
-
-Float = NDArray[np.float64]
-Int = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.arrays import Int
 from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking import Adaptive, Full, Header, RankTable, Sampled, Users
+from truerank.ranking.adaptive_budget import PILOT_ROWS, scheduled_levels
 from truerank.ranking.designs import Levels
-from truerank.ranking.schedule import PILOT_ROWS, scheduled_levels
 from truerank.rng import Stream, addresses, stream
-
-Int = NDArray[np.int64]
 
 
 def simulate(

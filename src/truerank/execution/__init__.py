@@ -1,8 +1,9 @@
 """Where work runs. Everything that names a thread, a process or a cluster is in this room."""
 
-from truerank.execution.executor import Executor, Serial, Threads, available_cores, closed_after
+from truerank.execution.executor import Executor, Serial, Threads, closed_after
 from truerank.execution.processes import Processes, WorkerLostError
 from truerank.execution.progress import Progress
+from truerank.numerics.threads import available_cores
 
 __all__ = [
     "Executor",

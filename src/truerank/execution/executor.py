@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from concurrent.futures import Executor as Pool
@@ -13,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from truerank.errors import InvalidArgumentError
+from truerank.numerics.threads import available_cores, check_workers
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -57,7 +56,7 @@ class Threads:
     within threads would fight for them.
     """
 
-    workers: int = field(default_factory=lambda: available_cores())  # defined further down
+    workers: int = field(default_factory=available_cores)
     in_process: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
@@ -105,17 +104,3 @@ def closed_after(results: Iterator[Result]) -> Iterator[Iterator[Result]]:
     finally:
         if isinstance(results, Generator):
             results.close()
-
-
-def available_cores() -> int:
-    """Cores this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
-
-
-def check_workers(workers: int) -> None:
-    """One clear sentence for a number of workers that makes no sense."""
-    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise InvalidArgumentError("workers", workers, "a whole number, at least 1")

@@ -13,14 +13,8 @@ from dataclasses import dataclass, field
 from threadpoolctl import threadpool_limits
 
 from truerank.errors import InvalidArgumentError, TruerankError
-from truerank.execution.executor import (
-    Result,
-    Task,
-    available_cores,
-    check_workers,
-    closed_after,
-    windowed,
-)
+from truerank.execution.executor import Result, Task, closed_after, windowed
+from truerank.numerics.threads import available_cores, check_workers
 
 
 class WorkerLostError(TruerankError, RuntimeError):

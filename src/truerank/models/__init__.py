@@ -1,24 +1,24 @@
 """Models: each file reads like its paper. Fitted models are Scorers."""
 
-from truerank.models.centred_item_knn import CentredItemKNN
-from truerank.models.closed_form_mf import ClosedFormMF
-from truerank.models.debiased_ease import DebiasedEASE
-from truerank.models.debiased_ials import DebiasedIALS
-from truerank.models.dlae import DLAE
-from truerank.models.ease import EASE
-from truerank.models.edlae import EDLAE
-from truerank.models.ials import IALS
-from truerank.models.item_knn import ItemKNN
-from truerank.models.lrr import LRR
+from truerank.models.als.debiased_ials import DebiasedIALS
+from truerank.models.als.ials import IALS
+from truerank.models.als.svdpp import SVDpp
+from truerank.models.als.wmf import WMF
+from truerank.models.learned_linear import Nearby
+from truerank.models.linear.closed_form_mf import ClosedFormMF
+from truerank.models.linear.debiased_ease import DebiasedEASE
+from truerank.models.linear.dlae import DLAE
+from truerank.models.linear.ease import EASE
+from truerank.models.linear.edlae import EDLAE
+from truerank.models.linear.lrr import LRR
+from truerank.models.linear.pure_svd import PureSVD
+from truerank.models.linear.slim import SLIM
 from truerank.models.mf import MF
-from truerank.models.nearby import Nearby
+from truerank.models.neighbours.centred_item_knn import CentredItemKNN
+from truerank.models.neighbours.item_knn import ItemKNN
+from truerank.models.neighbours.user_knn import UserKNN
 from truerank.models.popularity import Popularity
-from truerank.models.pure_svd import PureSVD
 from truerank.models.saving import load
-from truerank.models.slim import SLIM
-from truerank.models.svdpp import SVDpp
-from truerank.models.user_knn import UserKNN
-from truerank.models.wmf import WMF
 
 __all__ = [
     "DLAE",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError
 from truerank.models.factor_model import check_not_negative
-from truerank.models.precision import is_number
+from truerank.numerics.dtypes import is_number
 
 
 def positive_rates(

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.arrays import Indices
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
-from truerank.models.given import check_history
-from truerank.models.kept import KeptModel, TrainedOn
-from truerank.models.memory import check_room
-from truerank.models.precision import dtype_of, is_number
+from truerank.models.base import KeptModel, TrainedOn
+from truerank.models.input_checks import check_history
+from truerank.numerics.dtypes import dtype_of, is_number
+from truerank.numerics.memory import check_room
 from truerank.rng import Stream, stream
 
 Factors = NDArray[Any]
-Indices = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

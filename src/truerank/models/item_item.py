@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.arrays import Indices, Scores
 from truerank.data.interactions import Interactions
-from truerank.models.given import check_history
-from truerank.models.kept import KeptModel, TrainedOn
-from truerank.models.picking import picked
-
-Scores = NDArray[np.floating[Any]]
-Indices = NDArray[np.integer[Any]]
+from truerank.models.base import KeptModel, TrainedOn
+from truerank.models.input_checks import check_history
+from truerank.models.scores_of_pairs import picked
 
 
 @dataclass(frozen=True, slots=True, eq=False)

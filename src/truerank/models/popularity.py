@@ -8,12 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.arrays import Indices
 from truerank.data.interactions import Interactions
-from truerank.models.given import check_history
-from truerank.models.kept import KeptModel
-from truerank.models.precision import Precision, dtype_of
-
-Indices = NDArray[np.integer[Any]]
+from truerank.models.base import KeptModel
+from truerank.models.input_checks import check_history
+from truerank.numerics.dtypes import Precision, dtype_of
 
 
 @dataclass(slots=True, eq=False)

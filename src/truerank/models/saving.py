@@ -33,7 +33,7 @@ from scipy import sparse
 
 from truerank.errors import FileFormatError, InvalidArgumentError, TruerankError
 from truerank.files import HEADER_LIMIT, parse_header, readable_errors, written_whole
-from truerank.models.kept import KeptModel, State, TrainedOn
+from truerank.models.base import KeptModel, State, TrainedOn
 from truerank.models.kept_arrays import check_arrays, check_ids
 from truerank.models.names import model_class, name_of
 from truerank.models.stored_arrays import (

@@ -1,9 +1,9 @@
 """Ranking: designs, the Scorer protocol, and the RankTable they make."""
 
-from truerank.ranking.api import rank, rank_pairs
 from truerank.ranking.counts import Counts
 from truerank.ranking.designs import Adaptive, Design, Full, Given, Sampled, Users
 from truerank.ranking.header import Header
+from truerank.ranking.rank_models import rank, rank_pairs
 from truerank.ranking.scorer import FactorScorer, FunctionScorer, Scorer
 from truerank.ranking.table import RankTable
 

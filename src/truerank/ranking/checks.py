@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truerank.arrays import Int
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.ranking.backend import Backend
+from truerank.ranking.backends.base import Backend
 from truerank.ranking.designs import Adaptive, Full, Given, Sampled, Users
-from truerank.ranking.rows import Int, Rows
+from truerank.ranking.rows import Rows
 from truerank.split import Split
 
 

@@ -102,7 +102,7 @@ class Adaptive:
     * ``Adaptive()``: ours. There is no ceiling, so the last rows are exact, but a budget: on
       average no more items are scored per row than by ``Adaptive(n0=100, n_max=3200)``, or than
       ``budget``. A row goes on while its target has rank 1 or an estimated rank within ``top``;
-      where too many would, chance decides (:mod:`truerank.ranking.schedule`).
+      where too many would, chance decides (:mod:`truerank.ranking.adaptive_budget`).
 
     Which size a row ends with depends only on what was seen and on chance, so the stopping rule
     cancels in the likelihood.

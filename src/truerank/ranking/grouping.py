@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Int = NDArray[np.int64]
+from truerank.arrays import Int
 
 _EMPTY = np.int64(-1)
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from truerank.arrays import Int
 from truerank.execution import available_cores
-from truerank.ranking.backend import Backend
+from truerank.ranking.backends.base import Backend
 from truerank.ranking.designs import Adaptive, Full, Given, Levels, Sampled
-from truerank.ranking.rows import Int, Rows
+from truerank.ranking.rows import Rows
 
 RowDesign = Full | Sampled | Adaptive | Given
 """The designs that rank a row; Users only chooses rows."""

@@ -44,7 +44,7 @@ def read_table(path: str | Path) -> RankTable:
     try:
         with readable_errors(file), file.open("rb"):
             pass  # Python names the reason better, and pyarrow would take a folder for a data set
-        # Opened by Arrow: its threads must not hold a file of Python's (data/arrow_text.py).
+        # Opened by Arrow: its threads must not hold a file of Python's (data/text/arrow_text.py).
         with pa.OSFile(str(file)) as stream:
             content = pq.ParquetFile(stream).read()
     except StorageError:

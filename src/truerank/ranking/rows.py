@@ -9,12 +9,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from truerank.arrays import Int, Words
 from truerank.data.interactions import Interactions
 from truerank.ranking.ties import Ties, tie_code
 from truerank.rng import Stream, addresses
-
-Int = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

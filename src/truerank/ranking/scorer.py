@@ -9,10 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.arrays import Indices, Scores
 from truerank.errors import InvalidArgumentError, InvalidDataError
-
-Scores = NDArray[np.floating[Any]]
-Indices = NDArray[np.integer[Any]]
 
 
 @runtime_checkable

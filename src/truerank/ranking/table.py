@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truerank.arrays import Float, Int
 from truerank.data.id_order import distinct_ids
 from truerank.data.ids import signed
 from truerank.errors import InvalidArgumentError, InvalidDataError
@@ -28,9 +29,6 @@ from truerank.ranking.header import Header
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Int = NDArray[np.int64]
-Float = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.estimators.cells import cells_of
-from truerank.estimators.mapping import Kind, mapping_curve
+from truerank.estimators.methods.mapping import Kind, mapping_curve
 from truerank.estimators.problem import Problem
 from truerank.files import written_whole
 from truerank.ranking import RankTable

@@ -11,15 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from truerank.arrays import Float
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.models.grid_of_spectrum import shrink_factorisation, shrink_regression
+from truerank.models.linear.grid_of_spectrum import shrink_factorisation, shrink_regression
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Float = NDArray[np.float64]
 
 
 def shrinkage_figure(sigma: ArrayLike, *, l2: float, mf_l2: float, title: str = "") -> Figure:

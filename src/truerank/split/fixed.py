@@ -84,7 +84,7 @@ def published(
         new_users: As in :func:`from_parts`.
         cold_items: As in :func:`from_parts`.
     """
-    from truerank.data.registry import load_arrays
+    from truerank.data.registry.load import load_arrays
 
     rules = Rules(
         overlap=overlap, short_users=short_users, new_users=new_users, cold_items=cold_items

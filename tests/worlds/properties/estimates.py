@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import truerank as tr
-from truerank.estimators.methods import SLOW_TO_REFIT
+from truerank.estimators.methods.table import SLOW_TO_REFIT
 
 from ..world import World
 from .holding import SLACK, hold

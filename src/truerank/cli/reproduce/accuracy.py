@@ -25,7 +25,7 @@ from truerank.cli.reproduce.options import (
 from truerank.cli.reproduce.pairs import exact_pairs, measured, report_file, write_report
 
 if TYPE_CHECKING:
-    from truerank.experiments.accuracy import Accuracy
+    from truerank.reproduce.accuracy import Accuracy
 
 
 def accuracy(
@@ -43,7 +43,7 @@ def accuracy(
     config: Config = None,  # noqa: ARG001  # read by the parser
 ) -> None:
     """Relative error of Recall, NDCG and AP at 1..50, and the items scored for it."""
-    from truerank.experiments.accuracy import make_plan, means, measure, ratios
+    from truerank.reproduce.accuracy import make_plan, means, measure, ratios
 
     plan = make_plan(design or [], method or [])
     path = report_file(out, "accuracy.json", force=force)

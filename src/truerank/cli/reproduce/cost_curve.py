@@ -31,9 +31,9 @@ def cost_curve_command(
     config: Config = None,
 ) -> None:
     """What one more resolved user costs at each sample size, and the n_max to choose."""
-    from truerank.experiments.cost_curve import cost_curve
     from truerank.ranking import RankTable
     from truerank.report.figures import cost_curve_figure, figure_format, save_figure
+    from truerank.reproduce.cost_curve import cost_curve
 
     if out is not None:
         figure_format(out)  # a mistake is seen before the work starts

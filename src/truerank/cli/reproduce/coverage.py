@@ -25,7 +25,7 @@ from truerank.cli.reproduce.options import (
 from truerank.cli.reproduce.pairs import exact_pairs, measured, report_file, write_report
 
 if TYPE_CHECKING:
-    from truerank.experiments.coverage import Coverage
+    from truerank.reproduce.coverage import Coverage
 
 
 def coverage(
@@ -44,8 +44,8 @@ def coverage(
     config: Config = None,  # noqa: ARG001  # read by the parser
 ) -> None:
     """How often the 95 % intervals hold the truth, method by method."""
-    from truerank.experiments.accuracy import make_plan
-    from truerank.experiments.coverage import (
+    from truerank.reproduce.accuracy import make_plan
+    from truerank.reproduce.coverage import (
         DEFAULT_COVERAGE_PLAN,
         TARGETS,
         measure_coverage,
@@ -85,7 +85,7 @@ def coverage(
 
 def _print_coverage(lines: Sequence[Coverage]) -> None:
     """Means over pairs, one table per truth."""
-    from truerank.experiments.coverage import TARGETS
+    from truerank.reproduce.coverage import TARGETS
 
     for target in TARGETS:
         chosen = [line for line in lines if line.target == target]

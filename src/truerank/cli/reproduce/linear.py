@@ -34,9 +34,9 @@ def linear(
 ) -> None:
     """Fit the linear models and their nearby ones for new users, and judge the claims."""
     from truerank.execution import Progress
-    from truerank.experiments.claims import answers
-    from truerank.experiments.linear_recipe import linear_recipe
-    from truerank.experiments.linear_table import LinearTable
+    from truerank.reproduce.claims import answers
+    from truerank.reproduce.linear_recipe import linear_recipe
+    from truerank.reproduce.linear_table import LinearTable
 
     path = report_file(out, "linear.json", force=force)
     recipe, interactions = linear_recipe(), None

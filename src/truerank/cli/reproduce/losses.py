@@ -15,10 +15,10 @@ from truerank.cli.reproduce.pairs import report_file, write_report
 from truerank.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from truerank.experiments.claims import Answer
-    from truerank.experiments.loss_recipe import LossRecipe
-    from truerank.experiments.loss_table import LossLine, LossTable
-    from truerank.experiments.loss_trials import Trial
+    from truerank.reproduce.claims import Answer
+    from truerank.reproduce.loss_recipe import LossRecipe
+    from truerank.reproduce.loss_table import LossLine, LossTable
+    from truerank.reproduce.loss_trials import Trial
 
 
 def losses(
@@ -54,8 +54,8 @@ def losses(
     the record: the best one of each loss is trained on everything and ranks the test users, an hour
     on two cores. --search tries all of them again, which takes many.
     """
-    from truerank.experiments.loss_recipe import loss_recipe
-    from truerank.experiments.loss_table import LossTable
+    from truerank.reproduce.loss_recipe import loss_recipe
+    from truerank.reproduce.loss_table import LossTable
 
     recipe = loss_recipe()
     chosen = [recipe.row(name) for name in row] if row else recipe.rows
@@ -85,7 +85,7 @@ def _table(
     table: LossTable, names: list[str]
 ) -> tuple[dict[str, Any], list[LossLine], list[Answer]]:
     from truerank.execution import Progress
-    from truerank.experiments.claims import answers
+    from truerank.reproduce.claims import answers
 
     recipe = table.recipe
     rows = [recipe.row(name) for name in names]
@@ -110,7 +110,7 @@ def _table(
 
 
 def _print(recipe: LossRecipe, data: str, lines: list[LossLine], found: list[Answer]) -> None:
-    from truerank.experiments.loss_table import reached
+    from truerank.reproduce.loss_table import reached
 
     print_table(
         ("loss", *(f"{metric} ({who})" for metric in recipe.metrics for who in ("here", "printed")),
@@ -161,9 +161,9 @@ def _draw(
     as_json: bool,
 ) -> None:
     from truerank.execution import Progress
-    from truerank.experiments.loss_table import LossTable
     from truerank.report.figures import save_figure
     from truerank.report.figures_losses import parameter_figure
+    from truerank.reproduce.loss_table import LossTable
 
     report = {}
     for name in names:

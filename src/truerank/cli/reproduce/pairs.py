@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from truerank.cli.output import new_file, no_nan, ready, remark
 
 if TYPE_CHECKING:
-    from truerank.experiments.accuracy import Plan
-    from truerank.experiments.exact_ranks import Candidates, ExactRanks
+    from truerank.reproduce.accuracy import Plan
+    from truerank.reproduce.exact_ranks import Candidates, ExactRanks
 
 Line = TypeVar("Line")
 
@@ -22,8 +22,8 @@ def exact_pairs(
     from truerank.data import load_dataset
     from truerank.errors import InvalidArgumentError
     from truerank.execution import Progress
-    from truerank.experiments.exact_ranks import exact_ranks, found_data_sets
-    from truerank.experiments.fitted import ModelName, available_models
+    from truerank.reproduce.exact_ranks import exact_ranks, found_data_sets
+    from truerank.reproduce.fitted import ModelName, available_models
 
     rule: Candidates = "all" if candidates == "all" else "unseen"
     if candidates != rule:

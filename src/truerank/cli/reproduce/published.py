@@ -14,7 +14,7 @@ from truerank.cli.reproduce.options import AsJson
 from truerank.cli.reproduce.pairs import report_file, write_report
 
 if TYPE_CHECKING:
-    from truerank.experiments.published_models import Found
+    from truerank.reproduce.published_models import Found
 
 
 def published_command(
@@ -34,7 +34,7 @@ def published_command(
 ) -> None:
     """Fit models with published settings on published splits, and compare with the print."""
     from truerank.execution import Progress
-    from truerank.experiments.published_models import run, wanted_rows
+    from truerank.reproduce.published_models import run, wanted_rows
 
     path = report_file(out, "published.json", force=force)
     rows = wanted_rows(data, row)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from truerank.arrays import Float32
 from truerank.models.mf.autograd import slopes_by_autograd
 from truerank.models.mf.batches import Batch
 from truerank.models.mf.dropout import drop
 from truerank.models.mf.objective import Objective
-from truerank.models.mf.rows import Floats
 from truerank.models.mf.scores import (
     Buffers,
     Scoring,
@@ -29,7 +29,7 @@ from truerank.models.mf.scores import (
     swap,
     swap_back,
 )
-from truerank.models.parallel import Each
+from truerank.numerics.threads import Each
 
 
 def gradients_by_autograd(
@@ -37,8 +37,8 @@ def gradients_by_autograd(
     scoring: Scoring,
     tiles: Sequence[Tile],
     batch: Batch,
-    users: Floats,
-    items: Floats,
+    users: Float32,
+    items: Float32,
     out: Buffers,
     fixed_items: bool,
     each: Each,  # type: ignore[type-arg]
@@ -100,7 +100,7 @@ def gradients_by_autograd(
     return total
 
 
-def _inputs(objective: Objective, batch: Batch, level: Floats) -> dict[str, Floats]:
+def _inputs(objective: Objective, batch: Batch, level: Float32) -> dict[str, Float32]:
     """What the loss is called with besides scores."""
     plan, inputs = objective.plan, {}
     if "tau_pos" in objective.inputs:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from truerank.arrays import Float32
 from truerank.errors import MissingExtraError
 from truerank.losses import resolve
-from truerank.models.mf.rows import Floats
 
 
 def torch_loss(loss: str | Callable[..., Any], parameters: dict[str, Any]) -> Callable[..., Any]:
@@ -21,11 +21,11 @@ def torch_loss(loss: str | Callable[..., Any], parameters: dict[str, Any]) -> Ca
 
 def slopes_by_autograd(
     loss: Callable[..., Any],
-    own: Floats,
-    shared: Floats,
+    own: Float32,
+    shared: Float32,
     n_extra: int,
     scale: float,
-    inputs: dict[str, Floats],
+    inputs: dict[str, Float32],
 ) -> float:
     """Sum of the losses of a batch; the scores become ``scale`` times their slopes.
 
@@ -41,7 +41,7 @@ def slopes_by_autograd(
     torch = _torch()
     from truerank.losses.checks import check_has_slopes, check_unreduced
 
-    def leaf(scores: Floats) -> Any:
+    def leaf(scores: Float32) -> Any:
         return torch.from_numpy(np.ascontiguousarray(scores)).clone().requires_grad_()
 
     pos, own_neg = leaf(own[:, 0]), own[:, 1 + n_extra :]

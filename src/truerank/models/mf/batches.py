@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.models.mf.compiled import exact
 from truerank.models.mf.draws import Ints, Law, Pairs, below, draw, draw_absent, word
+from truerank.numerics.jit import exact
 
 WHOLE_BATCH = 1 << 30
 """Pairs that share a set, where all of a batch do."""

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.arrays import Float32
 from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
 from truerank.files import HEADER_LIMIT, parse_header, readable_errors, written_whole
-from truerank.models.mf.rows import Floats, Table
-from truerank.models.precision import is_number
+from truerank.models.mf.rows import Table
 from truerank.models.stored_arrays import (
     BROKEN,
     check_array,
@@ -30,6 +30,7 @@ from truerank.models.stored_arrays import (
     digests,
     read_array,
 )
+from truerank.numerics.dtypes import is_number
 
 KIND, FORMAT = "truerank checkpoint", 2
 
@@ -63,8 +64,8 @@ class Training:
 
     users: Table
     items: Table
-    best_users: Floats
-    best_items: Floats
+    best_users: Float32
+    best_items: Float32
     losses: NDArray[np.float64]
     validations: NDArray[np.float64]
     at: Counters

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.data.interactions import Interactions
-from truerank.models.mf.compiled import exact
+from truerank.numerics.jit import exact
 from truerank.rng import GOLDEN
 
 Ints = NDArray[np.int32]

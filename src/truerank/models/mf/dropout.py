@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from truerank.models.mf.compiled import fast
+from truerank.arrays import Float32
 from truerank.models.mf.draws import word
-from truerank.models.mf.rows import Floats
+from truerank.numerics.jit import fast
 
 _0, _NONE, _S16, _LOW16 = np.float32(0), np.uint64(0), np.uint64(16), np.uint64(0xFFFF)
 
@@ -28,7 +28,7 @@ def units(share: float) -> np.uint64:
 
 
 @fast
-def drop(vectors: Floats, key: np.uint64, first: int, dropped: np.uint64) -> None:
+def drop(vectors: Float32, key: np.uint64, first: int, dropped: np.uint64) -> None:
     """Leave out dimensions of the users' vectors, or of their gradients, of a tile in place.
 
     Args:

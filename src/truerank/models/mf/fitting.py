@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.execution.executor import available_cores, check_workers
 from truerank.files import check_folder, check_target
 from truerank.losses import inputs_of
+from truerank.models.base import State
 from truerank.models.factor_model import FactorModel, Factors, check_counts, start_factors
-from truerank.models.kept import State
 from truerank.models.mf.batches import WHOLE_BATCH, Plan
 from truerank.models.mf.checkpoint import Training, plain_settings, read_checkpoint
 from truerank.models.mf.choosing_judges import choose_judges
@@ -26,6 +25,7 @@ from truerank.models.mf.objective import Objective, objective_of
 from truerank.models.mf.settings import check_fits, check_in_batch, likely_cause
 from truerank.models.mf.training import Keeping, Schedule, rates_of, train, unit
 from truerank.models.usual import instead, is_usual
+from truerank.numerics.threads import available_cores, check_workers
 from truerank.rng import checked_seed
 
 

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.arrays import Float32
 from truerank.execution import available_cores
 from truerank.models.mf.objective import Objective
-from truerank.models.mf.rows import Floats, Step, Table
+from truerank.models.mf.rows import Step, Table
 from truerank.models.mf.steps import Steps
 from truerank.models.mf.training import unit
-from truerank.models.parallel import on_all_cores
+from truerank.numerics.threads import on_all_cores
 from truerank.rng import Stream, addresses
 
 STEPS = 50
@@ -35,8 +36,8 @@ _PURPOSE = 4  # within the stream of MF
 
 
 def fold_in(
-    objective: Objective, items: Floats, *, length: float, seed: int, epsilon: float
-) -> Floats:
+    objective: Objective, items: Float32, *, length: float, seed: int, epsilon: float
+) -> Float32:
     """Vectors of the users of the objective's pairs, by its loss and these items.
 
     Args:
@@ -49,7 +50,7 @@ def fold_in(
     indptr, history = objective.pairs.indptr, objective.pairs.items
     ones = np.ones(len(history), np.float32)
     has = sparse.csr_array((ones, history, indptr), shape=(len(indptr) - 1, len(items)))
-    vectors: Floats = np.asarray(has @ items)
+    vectors: Float32 = np.asarray(has @ items)
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors *= length / np.maximum(norms, 1e-12)
     blocks = _blocks(indptr)

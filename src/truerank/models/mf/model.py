@@ -29,8 +29,8 @@ from truerank.models.mf.settings import (
     check_single,
     checked_shared,
 )
-from truerank.models.precision import check_dropout, is_number
 from truerank.models.usual import usual
+from truerank.numerics.dtypes import check_dropout, is_number
 from truerank.rng import checked_seed
 
 SIMILARITIES = ("dot", "cosine")

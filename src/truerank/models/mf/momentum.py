@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.models.mf.compiled import fast
 from truerank.models.mf.rows import BETA1, BETA2, Table, ask_for, start_correction
+from truerank.numerics.jit import fast
 
 AHEAD = 3
 """Rows asked for before their turn."""

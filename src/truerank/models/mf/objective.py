@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.arrays import Float32
 from truerank.losses import inputs_of, positive_rate, temperature_of
 from truerank.models.mf.batches import Batch, Plan
 from truerank.models.mf.draws import Ints, Law, Pairs
-from truerank.models.mf.rows import Floats
 from truerank.models.mf.slopes import Rule
 
 NEGATIVES = ("uniform", "popularity", "in-batch")
@@ -52,19 +52,19 @@ class Objective:
     law: Law
     plan: Plan
     cosine: bool
-    shift: Floats
-    tau: Floats
+    shift: Float32
+    tau: Float32
     left_out: NDArray[np.float64]
 
     @property
     def takes_log_q(self) -> bool:
         return "log_q" in self.inputs
 
-    def log_lift(self) -> Floats:
+    def log_lift(self) -> Float32:
         """log(q |I|) by item."""
         return self.law.log_lift(self.pairs.n_items)
 
-    def levels(self, batch: Batch, n_negatives: int) -> Floats:
+    def levels(self, batch: Batch, n_negatives: int) -> Float32:
         r"""By pair, what :math:`\log(n q_j)` is more than :math:`\log(q_j |I|)`.
 
         :math:`\log(n/|I|)`, less the log of the part of q that can be drawn for the user.

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from truerank.execution.prefetch import prefetch_row
+from truerank.arrays import Float32
 from truerank.models.mf.batches import Batch, Swaps
-from truerank.models.mf.compiled import exact, fast
 from truerank.models.mf.draws import Ints
 from truerank.models.mf.dropout import drop
-from truerank.models.mf.rows import Floats
 from truerank.models.mf.slopes import Rule, slopes_of_row
+from truerank.numerics.jit import exact, fast
+from truerank.numerics.prefetch import prefetch_row
 
 AHEAD = 8
 """Rows asked for before their turn."""
@@ -43,9 +43,9 @@ class Scoring(NamedTuple):
 
     cosine: bool
     dropped: np.uint64  # share of a user's vector that a pair leaves out, in units
-    shift: Floats  # by item, what it loses as a negative; empty for nothing
-    level: Floats  # by pair, what its negatives lose besides
-    tau: Floats  # by user, the share of positives
+    shift: Float32  # by item, what it loses as a negative; empty for nothing
+    level: Float32  # by pair, what its negatives lose besides
+    tau: Float32  # by user, the share of positives
     n_extra: int  # further positives among the own items
     scale: np.float32  # of the slopes
 
@@ -53,16 +53,16 @@ class Scoring(NamedTuple):
 class Buffers(NamedTuple):
     """What a batch leaves to the steps of the rows, for batches of B pairs with w own items."""
 
-    users: Floats  # B x d, vectors of the pairs' users as they are scored
-    pull: Floats  # B x d, their gradients
-    shared: Floats  # sets x n x d, vectors of the shared negatives
-    push: Floats  # tiles x n x d, their gradients by each tile
-    own: Floats  # B x w, scores of the own items and then their slopes
-    lengths: Floats  # B x w, 1/|h| of the own items for a cosine
+    users: Float32  # B x d, vectors of the pairs' users as they are scored
+    pull: Float32  # B x d, their gradients
+    shared: Float32  # sets x n x d, vectors of the shared negatives
+    push: Float32  # tiles x n x d, their gradients by each tile
+    own: Float32  # B x w, scores of the own items and then their slopes
+    lengths: Float32  # B x w, 1/|h| of the own items for a cosine
 
 
 @fast
-def gather(factors: Floats, rows: Ints, cosine: bool, out: Floats) -> None:
+def gather(factors: Float32, rows: Ints, cosine: bool, out: Float32) -> None:
     """The factors of these rows, of length 1 for a cosine."""
     for b in range(len(rows)):
         prefetch_row(factors, rows[min(b + AHEAD, len(rows) - 1)])
@@ -77,7 +77,7 @@ def gather(factors: Floats, rows: Ints, cosine: bool, out: Floats) -> None:
 
 @fast
 def score_own(
-    users: Floats, items: Floats, own: Ints, cosine: bool, scores: Floats, lengths: Floats
+    users: Float32, items: Float32, own: Ints, cosine: bool, scores: Float32, lengths: Float32
 ) -> None:
     """Scores of the own items of each pair; ``lengths`` is filled with 1/|h| for a cosine."""
     width, flat = own.shape[1], own.ravel()
@@ -98,7 +98,7 @@ def score_own(
 
 
 @fast
-def shift_shared(scores: Floats, shift: Floats, shared: Ints, level: Floats) -> None:
+def shift_shared(scores: Float32, shift: Float32, shared: Ints, level: Float32) -> None:
     """Take ``shift`` of its item and ``level`` of its pair off every shared negative, tile x n."""
     for b in range(len(scores)):
         row = scores[b]
@@ -107,7 +107,7 @@ def shift_shared(scores: Floats, shift: Floats, shared: Ints, level: Floats) -> 
 
 
 @fast
-def shift_own(scores: Floats, shift: Floats, own: Ints, level: Floats, n_positives: int) -> None:
+def shift_own(scores: Float32, shift: Float32, own: Ints, level: Float32, n_positives: int) -> None:
     """The same for own negatives, which start at column ``n_positives``."""
     for b in range(len(scores)):
         for j in range(n_positives, scores.shape[1]):
@@ -115,7 +115,7 @@ def shift_own(scores: Floats, shift: Floats, own: Ints, level: Floats, n_positiv
 
 
 @exact
-def swap(scores: Floats, swaps: Swaps, first: int) -> None:
+def swap(scores: Float32, swaps: Swaps, first: int) -> None:
     """Let stand-ins stand in for swapped columns, in a tile that starts at pair ``first``."""
     starts, columns, others = swaps
     for b in range(len(scores)):
@@ -124,7 +124,7 @@ def swap(scores: Floats, swaps: Swaps, first: int) -> None:
 
 
 @exact
-def swap_back(slopes: Floats, swaps: Swaps, first: int) -> None:
+def swap_back(slopes: Float32, swaps: Swaps, first: int) -> None:
     """Slopes of swapped columns belong to their stand-ins."""
     starts, columns, others = swaps
     for b in range(len(slopes)):
@@ -137,9 +137,9 @@ def swap_back(slopes: Floats, swaps: Swaps, first: int) -> None:
 @fast
 def slopes_of_tile(
     rule: Rule,
-    own: Floats,
-    shared: Floats,
-    tau: Floats,
+    own: Float32,
+    shared: Float32,
+    tau: Float32,
     n_extra: int,
     scale: np.float32,
 ) -> float:
@@ -159,7 +159,7 @@ def slopes_of_tile(
 
 @fast
 def pull_users(
-    slopes: Floats, items: Floats, own: Ints, lengths: Floats, cosine: bool, gradient: Floats
+    slopes: Float32, items: Float32, own: Ints, lengths: Float32, cosine: bool, gradient: Float32
 ) -> None:
     """Add what own items do to the (unit) vector of each user."""
     for b in range(len(own)):
@@ -177,9 +177,9 @@ def shared_tile(
     scoring: Scoring,
     tile: Tile,
     batch: Batch,
-    users: Floats,
-    items: Floats,
-    S: Floats,
+    users: Float32,
+    items: Float32,
+    S: Float32,
     out: Buffers,
     fixed_items: bool,
 ) -> float:
@@ -225,8 +225,8 @@ def own_tile(
     scoring: Scoring,
     tile: Tile,
     batch: Batch,
-    users: Floats,
-    items: Floats,
+    users: Float32,
+    items: Float32,
     out: Buffers,
 ) -> float:
     """The same for a tile without shared negatives, while the rows of a pair are near."""

@@ -14,13 +14,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Float32
 from truerank.losses.entries import ENTRIES
-from truerank.models.mf.compiled import fast
-from truerank.models.mf.exponential import exp32
-
-Floats = NDArray[np.float32]
+from truerank.numerics.exponential import exp32
+from truerank.numerics.jit import fast
 
 _0, _1, _2 = np.float32(0), np.float32(1), np.float32(2)
 _FACTORS = 96  # numbers up to 2: their product is a float32; 3 x 32 run without a rest
@@ -76,7 +74,7 @@ def has_slopes(loss: object) -> bool:
 
 @fast
 def _logistic_part(
-    s: Floats, less: np.float32, scale: np.float32
+    s: Float32, less: np.float32, scale: np.float32
 ) -> tuple[np.float32, np.float32, np.float32]:
     """Sum of max(x, 0), product of 1 + exp(-|x|) and sum of the slopes, x = s - less.
 
@@ -95,7 +93,7 @@ def _logistic_part(
 
 
 @fast
-def _logistic(s: Floats, less: np.float32, scale: np.float32) -> tuple[float, np.float32]:
+def _logistic(s: Float32, less: np.float32, scale: np.float32) -> tuple[float, np.float32]:
     """Sum of log(1 + exp(s - less)); ``s`` becomes ``scale`` times its slopes; and their sum.
 
     Terms are max(x, 0) + log(1 + exp(-|x|)), and one logarithm does for a product of hundreds.
@@ -119,7 +117,7 @@ def _in_order(bits: np.int32) -> np.int32:
 
 
 @fast
-def _largest(s: Floats, start: np.float32) -> np.float32:
+def _largest(s: Float32, start: np.float32) -> np.float32:
     """The largest of these and ``start``.
 
     Among integers, because the compiler takes floats one at a time (is one of them NaN?): 12
@@ -133,7 +131,7 @@ def _largest(s: Floats, start: np.float32) -> np.float32:
 
 
 @fast
-def _exponentials(s: Floats, top: np.float32, inverse: np.float32) -> np.float32:
+def _exponentials(s: Float32, top: np.float32, inverse: np.float32) -> np.float32:
     """``s`` becomes exp((s - top) inverse); their sum."""
     total = _0
     for j in range(len(s)):
@@ -143,13 +141,13 @@ def _exponentials(s: Floats, top: np.float32, inverse: np.float32) -> np.float32
 
 
 @fast
-def _times(s: Floats, factor: np.float32) -> None:
+def _times(s: Float32, factor: np.float32) -> None:
     for j in range(len(s)):
         s[j] *= factor
 
 
 @fast
-def _squares(s: Floats, factor: np.float32) -> np.float32:
+def _squares(s: Float32, factor: np.float32) -> np.float32:
     """Sum of squares; ``s`` becomes 2 s ``factor``."""
     total = _0
     for j in range(len(s)):
@@ -159,7 +157,7 @@ def _squares(s: Floats, factor: np.float32) -> np.float32:
 
 
 @fast
-def _above(s: Floats, margin: np.float32, factor: np.float32) -> np.float32:
+def _above(s: Float32, margin: np.float32, factor: np.float32) -> np.float32:
     """Sum of what is above the margin; ``s`` becomes ``factor`` where something is, else 0."""
     total = _0
     for j in range(len(s)):
@@ -171,7 +169,7 @@ def _above(s: Floats, margin: np.float32, factor: np.float32) -> np.float32:
 
 @fast
 def _infonce_debiased(
-    rule: Rule, pos: np.float32, neg: Floats, extra: Floats, tau: np.float32, scale: np.float32
+    rule: Rule, pos: np.float32, neg: Float32, extra: Float32, tau: np.float32, scale: np.float32
 ) -> tuple[float, np.float32]:
     """Logarithms relative to the positive, in double precision: sums may be far apart."""
     n, m = len(neg), len(extra)
@@ -194,7 +192,7 @@ def _infonce_debiased(
 
 @fast
 def slopes_of_row(
-    rule: Rule, pos: np.float32, neg: Floats, extra: Floats, tau: np.float32, scale: np.float32
+    rule: Rule, pos: np.float32, neg: Float32, extra: Float32, tau: np.float32, scale: np.float32
 ) -> tuple[float, np.float32]:
     """Loss of one positive and ``scale`` times its slope; the other slopes replace the scores.
 

@@ -26,21 +26,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.arrays import Float32
 from truerank.models.mf.batches import Batch, Plan, make_batch
 from truerank.models.mf.dropout import units
 from truerank.models.mf.momentum import bring_up, tails
 from truerank.models.mf.objective import Objective
-from truerank.models.mf.rows import (
-    DENSE_ADAM,
-    Floats,
-    Sets,
-    Step,
-    Table,
-    move_rows,
-    start_correction,
-)
+from truerank.models.mf.rows import DENSE_ADAM, Sets, Step, Table, move_rows, start_correction
 from truerank.models.mf.scores import Buffers, Scoring, Tile, gather, own_tile, shared_tile
-from truerank.models.parallel import Each
+from truerank.numerics.threads import Each
 
 TILE = 256
 """Pairs whose scores are held in the cache of a core; part of the result's bits."""
@@ -239,12 +232,12 @@ class Steps:
             self._tiles[size] = tiles_of(size, self.objective.plan)
         return self._tiles[size]
 
-    def _room(self, size: int, n: int) -> Floats:
+    def _room(self, size: int, n: int) -> Float32:
         """For scores of a tile: the same for all tiles of a thread, so that it stays near."""
         if not hasattr(self._of_thread, "room"):
             pairs = longest_tile(self.batch_size, self.objective.plan)
             self._of_thread.room = np.empty(pairs * self.buffers.shared.shape[1], np.float32)
-        room: Floats = self._of_thread.room[: size * n].reshape(size, n)
+        room: Float32 = self._of_thread.room[: size * n].reshape(size, n)
         return room
 
     def move(self, batch: Batch, step: Step) -> None:

@@ -13,20 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Float, Float32
 from truerank.errors import DivergedError
 from truerank.execution import Progress, available_cores
 from truerank.models.mf.checkpoint import Counters, Training, write_checkpoint
 from truerank.models.mf.objective import Objective
-from truerank.models.mf.rows import Floats, Step
+from truerank.models.mf.rows import Step
 from truerank.models.mf.scores import gather
 from truerank.models.mf.steps import Steps
 from truerank.models.mf.validation import Judges
-from truerank.models.parallel import Each, on_all_cores
+from truerank.numerics.threads import Each, on_all_cores
 from truerank.rng import Stream, addresses, stream
-
-Floats64 = NDArray[np.float64]
 
 MOST_PARTS = 64
 """Parts that rows are divided into, for more threads than that too; it changes no bit."""
@@ -167,7 +165,7 @@ def _count(at: Counters, schedule: Schedule, *, better: bool) -> None:
         at.rate = max(at.rate / 2, min(schedule.min_rate, at.rate))
 
 
-def rates_of(values: Floats64, schedule: Schedule) -> Floats64:
+def rates_of(values: Float, schedule: Schedule) -> Float:
     """The rate that each epoch had, from the values that decided on it, NaN where none did."""
     at = Counters()
     rates = np.empty(len(values))
@@ -201,7 +199,7 @@ def _look(
     return value
 
 
-def unit(factors: Floats, cosine: bool) -> Floats:
+def unit(factors: Float32, cosine: bool) -> Float32:
     """Factors whose dot products are the scores: of length 1 for a cosine."""
     if not cosine:
         return factors

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.arrays import Float32
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
 from truerank.metrics import Metric
-from truerank.models.mf.compiled import exact
 from truerank.models.mf.draws import Ints, Law, Pairs, draw_absent, word
-from truerank.models.mf.rows import Floats
-from truerank.models.parallel import Each
+from truerank.numerics.jit import exact
+from truerank.numerics.threads import Each
 from truerank.rng import Stream, addresses
 
 MOST_USERS = 5000
@@ -91,7 +91,7 @@ class Judges:
         users = np.flatnonzero(able)
         return cls(Pairs.of(train), users, Pairs.of(held_out), metric, n_sampled, seed)
 
-    def value(self, users: Floats, items: Floats, each: Each) -> float:  # type: ignore[type-arg]
+    def value(self, users: Float32, items: Float32, each: Each) -> float:  # type: ignore[type-arg]
         """Mean of the metric over the judges, scores being dot products of these factors."""
         counts = np.diff(self.held_out.indptr)[self.users]
         starts = np.concatenate([[0], np.cumsum(counts)])
@@ -118,7 +118,7 @@ class Judges:
 
 @exact
 def _full_ranks(
-    scores: Floats, train: Pairs, held_out: Pairs, who: NDArray[np.int64], out: NDArray[Any]
+    scores: Float32, train: Pairs, held_out: Pairs, who: NDArray[np.int64], out: NDArray[Any]
 ) -> None:
     at = 0
     for b in range(len(who)):
@@ -135,7 +135,7 @@ def _full_ranks(
 
 
 @exact
-def _dot(a: Floats, b: Floats) -> float:
+def _dot(a: Float32, b: Float32) -> float:
     total = 0.0
     for k in range(len(a)):
         total += a[k] * b[k]
@@ -144,8 +144,8 @@ def _dot(a: Floats, b: Floats) -> float:
 
 @exact
 def _sampled_ranks(
-    users: Floats,
-    items: Floats,
+    users: Float32,
+    items: Float32,
     train: Pairs,
     held_out: Pairs,
     who: NDArray[np.int64],

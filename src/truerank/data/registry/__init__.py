@@ -1,0 +1,1 @@
+"""Published data sets: their layouts, downloads and checksums."""

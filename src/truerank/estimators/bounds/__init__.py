@@ -1,0 +1,1 @@
+"""What sampled ranks can and cannot say: identification bounds, blind spots, ceilings."""

@@ -1,0 +1,267 @@
+"""``estimate`` and ``rank_distribution``: from a table of ranks to the catalogue's metrics."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.arrays import Float
+from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError
+from truerank.estimators.diagnostics import diagnose, exact_diagnostics, suspicions_about
+from truerank.estimators.finite import finite_note, finite_ratio, sampled_fraction, user_part
+from truerank.estimators.methods.table import SLOW_TO_REFIT, make_method
+from truerank.estimators.population import Population, checked_population
+from truerank.estimators.problem import Problem
+from truerank.estimators.resampling import UserResamples
+from truerank.estimators.result import Diagnostics, Estimate
+from truerank.estimators.samples import Sample
+from truerank.metrics import Metric, MetricLike, as_metric
+from truerank.ranking.table import RankTable
+
+ROUNDING = 1e-9
+"""How far a value may leave its limits without a word."""
+
+FEW_USERS = 30
+"""Below this many users neither resampling nor a normal interval means much."""
+
+
+def estimate(
+    table: RankTable,
+    metrics: MetricLike | Sequence[MetricLike],
+    method: str = "auto",
+    *,
+    n_boot: int | None = None,
+    seed: int = 0,
+    bounds: bool = True,
+    level: float = 0.95,
+    paired: bool = False,
+    population: Population = "infinite",
+    **parameters: Any,
+) -> list[Estimate]:
+    """Estimate metrics of the whole catalogue from a table of (sampled) ranks.
+
+    Args:
+        table: Ranks, exact or sampled, in any mixture that the method takes.
+        metrics: One or several, such as ``"ndcg@10"``.
+        method: A name of :data:`truerank.estimators.methods.table.METHODS`. ``auto`` is the one we
+            would choose: exact where all ranks are exact, else the smooth estimator.
+        n_boot: Resamples of the users behind standard errors and intervals; 1,000 if not given
+            (100 for methods that solve a convex problem each time). 0 for none.
+        seed: Seed of the resamples.
+        bounds: Compute identification bounds for the diagnostics.
+        level: Confidence of the identification bounds.
+        paired: Resample users by their number in ascending order of ids: replicates of tables
+            with the same users, seed and ``n_boot`` then belong together and can be subtracted.
+        population: Whose metric is wanted. ``infinite``: that of future users, of whom the table's
+            are a sample, by whatever design. ``finite``: that of the ``n_population`` users that
+            the table's were drawn from, which narrows standard errors and intervals
+            (:mod:`truerank.estimators.finite`); with all of them ranked in full it is known.
+        parameters: Of the method, for instance ``iterations=50`` for ``mle``.
+
+    Returns:
+        One :class:`Estimate` per metric, in their order.
+
+    >>> table = RankTable.from_arrays(rank=[1, 3, 12, 40], n_sampled=100, n_items=100)
+    >>> [e.value for e in estimate(table, ["recall@10", "ap@10"], n_boot=0)]
+    [0.5, 0.3333333333333333]
+    """
+    wanted = _metrics(metrics)
+    if table.header.design.get("kind") == "mixed":
+        raise InvalidDataError("this table mixes replacement flags; estimate each part by itself")
+    table = table.without_weightless_users()
+    suspicions = suspicions_about(table)
+    for said in suspicions:
+        warnings.warn(said, DataWarning, stacklevel=2)
+    sample = Sample.of(table)
+    _check_cutoffs(wanted, sample)
+    population = checked_population(population)
+    fraction = sampled_fraction(table, population)
+    exact = bool(table.is_exact.all())
+    chosen = "exact" if method == "auto" and exact and not parameters else method
+    estimator = make_method(chosen, parameters)
+    if fraction > 0 and chosen == "cls":
+        raise InvalidArgumentError(
+            "population", population, "'infinite' for method 'cls'",
+            "it tells no distribution of ranks, so what is due to the users is unknown; use auto",
+        )  # fmt: skip
+    if chosen == "exact" and exact:
+        common = exact_diagnostics(table, suspicions)
+        joint = _from_exact_ranks(
+            table, wanted, common, n_boot=_resamples(chosen, n_boot), seed=seed
+        )
+        return [_about(e, table, population, finite_ratio(fraction, e.replicates)) for e in joint]
+    whole = Problem.of(sample.cells, n_rows=sample.n_users)
+    results: dict[int, Estimate] = {}
+    for positions, row_weights in _grouped(wanted, sample):
+        problem = replace(whole, n_rows=sample.effective_rows(row_weights))
+        shares, factors = sample.shares(
+            row_weights, n_boot=_resamples(chosen, n_boot), seed=seed, paired=paired
+        )
+        group = [wanted[i] for i in positions]
+        values = factors * estimator.values(problem, group, shares)
+        notes = diagnose(
+            problem, group, shares[:, 0], values[:, 0], table=table, method=chosen,
+            scale=float(factors[0]), bounds=bounds, level=level, suspicions=suspicions,
+        )  # fmt: skip
+        mass = None
+        if fraction > 0 and chosen not in ("exact", "naive"):
+            mass = estimator.distribution(problem, shares[:, 0])
+        for k, i in enumerate(positions):
+            found = _result(
+                wanted[i], *_cut(wanted[i], values[k], notes[k]), sample.n_users, chosen
+            )
+            part = None
+            if mass is not None:
+                part = user_part(
+                    sample, problem, wanted[i], mass,
+                    row_weights=row_weights, shares=shares, factors=factors,
+                )  # fmt: skip
+            # What naive ranks estimate is no metric of users: nothing is known of it.
+            ratio = finite_ratio(0 if chosen == "naive" else fraction, found.replicates, part)
+            results[i] = _about(found, table, population, ratio)
+    return [results[i] for i in range(len(wanted))]
+
+
+def rank_distribution(
+    table: RankTable, method: str = "auto", **parameters: Any
+) -> tuple[NDArray[np.int64], Float]:
+    """The estimated distribution of global ranks, P(R), as (edges, mass).
+
+    Bin ``j`` holds ranks ``edges[j] .. edges[j + 1] - 1`` with probability ``mass[j]``; the top
+    ranks have bins of their own. Linear methods (bv, mn) may give negative masses.
+    """
+    sample = Sample.of(table)
+    exact = bool(table.is_exact.all())
+    chosen = "exact" if method == "auto" and exact and not parameters else method
+    estimator = make_method(chosen, parameters)
+    row_weights = sample.weight / sample.n_targets
+    problem = Problem.of(sample.cells, n_rows=sample.effective_rows(row_weights))
+    shares, _ = sample.shares(row_weights, n_boot=0, seed=0)
+    return problem.grid.edges.copy(), estimator.distribution(problem, shares[:, 0])
+
+
+def _metrics(metrics: MetricLike | Sequence[MetricLike]) -> list[Metric]:
+    several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
+    wanted = [as_metric(m) for m in metrics] if several else [as_metric(metrics)]  # type: ignore[arg-type,union-attr]
+    if not wanted:
+        raise InvalidArgumentError("metrics", [], "at least one metric, such as 'ndcg@10'")
+    return wanted
+
+
+def _check_cutoffs(metrics: list[Metric], sample: Sample) -> None:
+    for metric in metrics:
+        if metric.k is not None and metric.k > sample.cells.largest:
+            raise InvalidArgumentError(
+                "metric", str(metric), f"with K at most the {sample.cells.largest:,} candidates"
+            )
+
+
+def _resamples(method: str, n_boot: int | None) -> int:
+    if n_boot is None:
+        return 100 if method in SLOW_TO_REFIT else 1000
+    check_resamples(n_boot, fewest=0)
+    return n_boot
+
+
+MOST_RESAMPLES = 1_000_000
+"""Percentiles gain nothing beyond, and each takes memory: 8 bytes per distinct rank and metric."""
+
+
+def check_resamples(n_boot: int, *, fewest: int) -> None:
+    """A number of resamples that is enough, and that memory can hold."""
+    if not fewest <= n_boot <= MOST_RESAMPLES:
+        raise InvalidArgumentError(
+            "n_boot", n_boot, f"at least {fewest} and at most {MOST_RESAMPLES:,}", "try 1000"
+        )
+
+
+def _grouped(metrics: list[Metric], sample: Sample) -> list[tuple[list[int], Float]]:
+    """Metrics that weigh the rows alike share one fit; with one target a user, all do."""
+    groups: list[tuple[list[int], Float]] = []
+    for i, metric in enumerate(metrics):
+        weights = sample.row_weights(metric)
+        for positions, known in groups:
+            if np.array_equal(known, weights):
+                positions.append(i)
+                break
+        else:
+            groups.append(([i], weights))
+    return groups
+
+
+def _cut(metric: Metric, values: Float, notes: Diagnostics) -> tuple[Float, Diagnostics]:
+    """Values cut at the metric's limits, which is never further from the truth.
+
+    Linear estimators leave them by chance; targets of one user that were sampled apart may all be
+    estimated at rank 1, which no list allows.
+    """
+    low, high = metric.limits
+    if not low - ROUNDING <= values[0] <= high + ROUNDING:
+        said = f"the estimate {values[0]:.4g} is beyond what {metric} can be, and was cut there"
+        notes = replace(notes, notes=(*notes.notes, said))
+    return np.clip(values, low, high), notes
+
+
+def _result(
+    metric: Metric, values: Float, diagnostics: Diagnostics, n_users: int, method: str
+) -> Estimate:
+    replicates = values[1:]
+    if n_users < FEW_USERS:
+        said = f"{n_users} user{'s are' if n_users > 1 else ' is'} too few for a reliable interval"
+        diagnostics = replace(diagnostics, notes=(*diagnostics.notes, said))
+    return Estimate(
+        metric=str(metric),
+        value=float(values[0]),
+        # Every resample of one user is that user: how far others may be is not known.
+        std_error=float(replicates.std(ddof=1)) if min(len(replicates), n_users) > 1 else math.nan,
+        n_users=n_users,
+        method=method,
+        limits=metric.limits,
+        diagnostics=diagnostics,
+        replicates=replicates,
+    )
+
+
+def _about(found: Estimate, table: RankTable, population: Population, ratio: float) -> Estimate:
+    """The estimate with whose metric it is; resamples drawn in where not all variance counts."""
+    if population == "infinite":
+        return found
+    found = replace(found, population=population, n_population=table.header.n_population)
+    root = float(np.sqrt(ratio))
+    # "The only uncertainty is which users there are" is not true of users that are all there.
+    others = () if found.known else found.diagnostics.notes
+    notes = (*others, finite_note(found, ratio))
+    return replace(
+        found,
+        std_error=root * found.std_error if root > 0 else 0.0,
+        replicates=found.value + root * (found.replicates - found.value),
+        diagnostics=replace(found.diagnostics, notes=notes),
+    )
+
+
+def _from_exact_ranks(
+    table: RankTable, metrics: list[Metric], notes: Diagnostics, *, n_boot: int, seed: int
+) -> list[Estimate]:
+    """Exact ranks: values per user, then their weighted mean.
+
+    Only here can metrics that are not sums over several items of a user (hit, ap, mrr, auc) be
+    had. Memory: 40 bytes per user.
+    """
+    weight = table.user_weight
+    n_users = len(weight)
+    number, one = np.arange(n_users), np.zeros(n_users, np.int64)
+    drawn = UserResamples(n_users, n_boot, seed)
+    weights = drawn.sums(one, number, weight, 1)[0]
+    results = []
+    for metric in metrics:
+        _, values = table.per_user(metric)
+        resampled = drawn.sums(one, number, values * weight, 1)[0] / weights
+        all_values = [float(values @ weight / weight.sum()), *resampled]
+        results.append(_result(metric, np.array(all_values), notes, n_users, "exact"))
+    return results

@@ -1,1 +1,0 @@
-"""Whole experiments: data in, verdict out."""

@@ -1,0 +1,1 @@
+"""Matrix factorisation by alternating least squares."""

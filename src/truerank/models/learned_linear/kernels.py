@@ -1,0 +1,183 @@
+r"""Loss and gradients of a block of positive pairs, for a dense or sparse :math:`W`; compiled.
+
+The score of item :math:`j` for an input row :math:`x` is
+:math:`s_j = T_j u_j`, :math:`u_j = \sum_l x_l H_l W_{lj}`. With the slopes
+:math:`r_j = \partial \ell / \partial s_j`
+
+.. math::
+    \frac{\partial \ell}{\partial T_j} = r_j u_j, \qquad
+    \frac{\partial \ell}{\partial H_l} = x_l \sum_j r_j T_j W_{lj}, \qquad
+    \frac{\partial \ell}{\partial W_{lj}} = x_l H_l r_j T_j.
+
+Only the items of the row and the few targets matter, so nothing of size n x n is ever written.
+Gradients are added up in the block's own arrays; the caller sums blocks in a fixed order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from truerank.arrays import Float
+from truerank.models.learned_linear.draws import Rows, Rule, bpr, draw_input, draw_targets
+
+
+class Columns(NamedTuple):
+    """A sparse W in compressed columns."""
+
+    indptr: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    values: NDArray[Any]
+
+
+class Sums(NamedTuple):
+    """Where a block adds up its gradients; an array of length 0 is not wanted."""
+
+    head: Float
+    tail: Float
+    gain: Float
+
+
+@njit(nogil=True, cache=True)
+def longest_row(rows: Rows, pairs: NDArray[np.int64]) -> int:
+    """The longest row of these pairs."""
+    longest = 0
+    for pair in pairs:
+        user = rows.user[pair]
+        longest = max(longest, rows.indptr[user + 1] - rows.indptr[user])
+    return longest
+
+
+@njit(nogil=True, cache=True)
+def _add(
+    n: int,
+    items: NDArray[np.int64],
+    x: Float,
+    targets: NDArray[np.int64],
+    W: Float,
+    head: Float,
+    tail: Float,
+    scale: float,
+    slope: Float,
+    sums: Sums,
+) -> float:
+    """Loss and gradients of one pair from the entries ``W[a, j]`` of its items and targets."""
+    inner = np.zeros(len(targets))
+    for a in range(n):
+        y = x[a] * head[items[a]]
+        for j in range(len(targets)):
+            inner[j] += y * W[a, j]
+    loss = bpr(inner * tail[targets], scale, slope)
+    if len(sums.head):
+        for j in range(len(targets)):
+            sums.tail[targets[j]] += slope[j] * inner[j]
+        for a in range(n):
+            pulled = 0.0
+            for j in range(len(targets)):
+                pulled += slope[j] * tail[targets[j]] * W[a, j]
+            sums.head[items[a]] += x[a] * pulled
+    return loss
+
+
+@njit(nogil=True, cache=True)
+def dense_block(
+    rows: Rows,
+    rule: Rule,
+    key: np.uint64,
+    pairs: NDArray[np.int64],
+    W: NDArray[Any],
+    head: Float,
+    tail: Float,
+    sums: Sums,
+) -> float:
+    """The sum of the losses of these pairs, for a dense W."""
+    longest, n_targets = longest_row(rows, pairs), rule.n_negatives + 1
+    items, x = np.empty(longest, np.int64), np.empty(longest)
+    targets, slope = np.empty(n_targets, np.int64), np.empty(n_targets)
+    entries, loss = np.empty((longest, n_targets)), 0.0
+    for pair in pairs:
+        n = draw_input(rows, rule, key, pair, items, x)
+        draw_targets(rows, key, pair, targets)
+        for a in range(n):
+            for j in range(n_targets):
+                diagonal = rule.zero_diagonal and items[a] == targets[j]
+                entries[a, j] = 0.0 if diagonal else W[items[a], targets[j]]
+        loss += _add(n, items, x, targets, entries, head, tail, rule.scale, slope, sums)
+    return loss
+
+
+@njit(nogil=True, cache=True)
+def sparse_block(
+    rows: Rows,
+    rule: Rule,
+    key: np.uint64,
+    pairs: NDArray[np.int64],
+    W: Columns,
+    head: Float,
+    tail: Float,
+    entry: Float,
+    sums: Sums,
+    slopes: Float,
+) -> float:
+    """The same for a sparse W, each entry times its own ``entry``; notes all slopes."""
+    longest, n_targets = longest_row(rows, pairs), rule.n_negatives + 1
+    items, x = np.empty(longest, np.int64), np.empty(longest)
+    targets, entries = np.empty(n_targets, np.int64), np.empty((longest, n_targets))
+    place = np.full(rows.n_items, -1)  # of an item in the input row, or -1
+    loss = 0.0
+    for p in range(len(pairs)):
+        n = draw_input(rows, rule, key, pairs[p], items, x)
+        draw_targets(rows, key, pairs[p], targets)
+        entries[:n] = 0.0
+        place[items[:n]] = np.arange(n)
+        for j in range(n_targets):
+            for at in range(W.indptr[targets[j]], W.indptr[targets[j] + 1]):
+                a = place[W.rows[at]]
+                if a >= 0:
+                    entries[a, j] = W.values[at] * entry[at]
+        place[items[:n]] = -1
+        loss += _add(n, items, x, targets, entries, head, tail, rule.scale, slopes[p], sums)
+    return loss
+
+
+@njit(nogil=True, cache=True)
+def sparse_entries(
+    rows: Rows,
+    rule: Rule,
+    key: np.uint64,
+    pairs: NDArray[np.int64],
+    W: Columns,
+    head: Float,
+    tail: Float,
+    slopes: Float,
+    part: int,
+    parts: int,
+    grad: Float,
+) -> None:
+    """Gradients of the entries of every column with j = part (modulo parts).
+
+    A column belongs to one part, so threads never meet and the order of the sums is settled.
+    The rows are drawn again, which costs less than keeping them.
+    """
+    longest = longest_row(rows, pairs)
+    items, x = np.empty(longest, np.int64), np.empty(longest)
+    targets, value = np.empty(rule.n_negatives + 1, np.int64), np.zeros(rows.n_items)
+    for p in range(len(pairs)):
+        draw_targets(rows, key, pairs[p], targets)
+        n = -1
+        for j in range(len(targets)):
+            if targets[j] % parts != part:
+                continue
+            if n < 0:
+                n = draw_input(rows, rule, key, pairs[p], items, x)
+                value[items[:n]] = x[:n] * head[items[:n]]
+            weight = slopes[p, j] * tail[targets[j]]
+            for at in range(W.indptr[targets[j]], W.indptr[targets[j] + 1]):
+                y = value[W.rows[at]]
+                if y != 0.0:
+                    grad[at] += weight * y * W.values[at]
+        if n > 0:
+            value[items[:n]] = 0.0

@@ -1,0 +1,1 @@
+"""Linear models with closed forms, and SLIM."""

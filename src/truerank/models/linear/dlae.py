@@ -1,0 +1,86 @@
+"""DLAE: the linear denoising autoencoder, in closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from truerank.data.interactions import Interactions
+from truerank.errors import InvalidArgumentError
+from truerank.models.item_item import ItemItemModel
+from truerank.models.linear.ease import inverse_gram
+from truerank.models.linear.gram import mirror
+from truerank.numerics.dtypes import Precision, check_dropout, check_l2, dtype_of
+from truerank.numerics.threads import on_all_cores
+
+
+@dataclass(slots=True, eq=False)
+class DLAE(ItemItemModel):
+    r"""Denoising linear autoencoder [steck2020]_.
+
+    .. math::
+        \min_W \|X - XW\|_F^2 + \|\Lambda^{1/2} W\|_F^2, \qquad
+        \Lambda = \tfrac{p}{1-p}\,\mathrm{diag}(X^\top X) + \lambda I
+
+    This is what is left on average of :math:`\|X - ZW\|_F^2` where :math:`Z` is :math:`X/(1-p)`
+    with each entry dropped with probability :math:`p`. With :math:`P = (X^\top X +
+    \Lambda)^{-1}` the solution is :math:`W = P X^\top X = I - P\Lambda`. Its diagonal is not zero:
+    an item speaks for itself. For a solution of low rank see ``LRR().fit(data,
+    penalty=dropout_penalty(data, p, l2))``.
+
+    Memory and time: as :class:`~truerank.models.linear.ease.EASE`.
+
+    Attributes:
+        p: The dropout probability, from 0 and below 1.
+        l2: The penalty lambda, at least 0; not 0 where p is.
+        dtype: ``"float32"`` or ``"float64"``, of the work and of the result.
+    """
+
+    p: float = 0.33
+    l2: float = 0.0
+    dtype: Precision = "float32"
+    history: sparse.csr_array = field(init=False, repr=False)
+    item_item: NDArray[Any] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_denoising(self.p, self.l2)
+        dtype_of(self.dtype)
+
+    def fit(self, interactions: Interactions) -> Self:
+        """Solve for W by an inverse in place."""
+        penalty = dropout_penalty(interactions, self.p, self.l2)
+        W = inverse_gram(interactions, penalty, self.dtype, "DLAE")
+        with on_all_cores() as each:
+            mirror(W, each)
+        W *= -penalty.astype(W.dtype)
+        W[np.diag_indices_from(W)] += 1
+        self.item_item = W
+        self.history = interactions.matrix()
+        self.remember(interactions)
+        return self
+
+
+def dropout_penalty(interactions: Interactions, p: float, l2: float) -> NDArray[np.float64]:
+    r"""The diagonal of :math:`\Lambda = \frac{p}{1-p} \mathrm{diag}(X^\top X) + \lambda I`.
+
+    Where it would be zero (an item nobody touched, without ``l2``) it is one: any positive number
+    gives the same W, whose row and column there are zero.
+    """
+    square = interactions.matrix(dtype=np.float64)
+    square.data **= 2
+    penalty = p / (1 - p) * np.asarray(square.sum(axis=0)).ravel() + l2
+    return np.where(penalty > 0, penalty, 1.0)
+
+
+def check_denoising(p: float, l2: float) -> None:
+    """Dropout or a penalty there must be: without either W = I is best, and says nothing."""
+    check_dropout(p=p)
+    check_l2(l2, zero=True)
+    if p == 0 and l2 == 0:
+        raise InvalidArgumentError(
+            "p", p, "positive where l2 is 0", "without either, the best W copies its input"
+        )

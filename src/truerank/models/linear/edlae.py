@@ -1,0 +1,138 @@
+"""EDLAE: the denoising autoencoder that may not copy, of full or of low rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from numpy.typing import NDArray
+from scipy import sparse
+
+from truerank.arrays import Indices, Scores
+from truerank.data.interactions import Interactions
+from truerank.errors import InvalidArgumentError
+from truerank.models.base import State
+from truerank.models.input_checks import check_history
+from truerank.models.item_item import ItemItemModel, ItemItemScorer
+from truerank.models.linear.dlae import check_denoising, dropout_penalty
+from truerank.models.linear.ease import inverse_gram
+from truerank.models.linear.low_rank_edlae import Convergence, Solver, solve_low_rank
+from truerank.models.linear.low_rank_scorer import LowRankScorer
+from truerank.models.linear.zero_diagonal import divide_by_diagonal
+from truerank.numerics.dtypes import Precision, check_rank, dtype_of
+
+
+@dataclass(slots=True, eq=False)
+class EDLAE(ItemItemModel):
+    r"""Emphasised denoising linear autoencoder [steck2020]_.
+
+    .. math::
+        \min_W \|X - XW\|_F^2 + \|\Lambda^{1/2} W\|_F^2
+        \;\text{ subject to }\; \mathrm{diag}(W) = 0, \qquad
+        \Lambda = \tfrac{p}{1-p}\,\mathrm{diag}(X^\top X) + \lambda I
+
+    With :math:`P = (X^\top X + \Lambda)^{-1}` the solution is
+    :math:`W_{ij} = -P_{ij} / P_{jj}` off the diagonal. With a ``rank`` :math:`k`,
+    :math:`W = UV^\top - \mathrm{diag}(UV^\top)` with n_items x k matrices :math:`U, V`, found in
+    rounds (:mod:`.low_rank_edlae`); ``convergence`` shows how they went.
+
+    Memory and time: as :class:`~truerank.models.linear.ease.EASE`; with a rank, two n_items x
+    n_items matrices while fitting and only :math:`U, V` after.
+
+    Attributes:
+        p: The dropout probability, from 0 and below 1.
+        l2: The penalty lambda, at least 0; not 0 where p is.
+        rank: The rank k; None for the full rank.
+        iterations: Most rounds; for low rank only.
+        solver: For low rank only: ``"descent"``, by which the objective never rises, or
+            ``"admm"``, the published way, which may diverge.
+        dtype: ``"float32"`` or ``"float64"``, of the work and of the result.
+    """
+
+    p: float = 0.33
+    l2: float = 0.0
+    rank: int | None = None
+    iterations: int = 50
+    solver: Solver = "descent"
+    dtype: Precision = "float32"
+    history: sparse.csr_array = field(init=False, repr=False)
+    item_item: NDArray[Any] = field(init=False, repr=False)
+    encoder: NDArray[Any] = field(init=False, repr=False)
+    decoder: NDArray[Any] = field(init=False, repr=False)
+    convergence: Convergence = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_denoising(self.p, self.l2)
+        if self.rank is not None:
+            check_rank(self.rank)
+        check_rank(self.iterations, "iterations")
+        if self.solver not in ("descent", "admm"):
+            raise InvalidArgumentError("solver", self.solver, "'descent' or 'admm'")
+        dtype_of(self.dtype)
+
+    def fit(self, interactions: Interactions) -> Self:
+        """Solve for W by an inverse in place, or for its factors in rounds."""
+        penalty = dropout_penalty(interactions, self.p, self.l2)
+        if self.rank is None:
+            P = inverse_gram(interactions, penalty, self.dtype, "EDLAE")
+            divide_by_diagonal(P)
+            self.item_item = P
+        else:
+            self.encoder, self.decoder, self.convergence = solve_low_rank(
+                interactions, penalty, self.rank, self.dtype,
+                iterations=self.iterations, solver=self.solver,
+            )  # fmt: skip
+        self.history = interactions.matrix()
+        self.remember(interactions)
+        return self
+
+    @property
+    def n_items(self) -> int:
+        return int(self.history.shape[1])
+
+    def score_all(self, users: Indices) -> Scores:
+        """Scores of all items, shape ``(len(users), n_items)``."""
+        return self._any_scorer(self.history).score_all(users)
+
+    def score_pairs(self, users: Indices, items: Indices) -> Scores:
+        """Scores of given items, in the shape of ``items``."""
+        return self._any_scorer(self.history).score_pairs(users, items)
+
+    def fold_in(self, history: Interactions) -> ItemItemScorer | LowRankScorer:  # type: ignore[override]
+        """The same W for users known only by their history."""
+        check_history(history, self.n_items)
+        return replace(self._any_scorer(history.matrix()), folded_from=self.training())
+
+    def state(self) -> State:
+        """The dense W, or its factors; and what shows the convergence."""
+        if not hasattr(self, "history"):
+            return ItemItemModel.state(self)  # which says what to do
+        if self.rank is None:
+            return {"history": self.history, "item_item": self.item_item}
+        shown = {"objective": self.convergence.objective, "gap": self.convergence.gap}
+        return {
+            "history": self.history, "encoder": self.encoder, "decoder": self.decoder, **shown
+        }  # fmt: skip
+
+    @classmethod
+    def arrays_of(cls, parameters: dict[str, Any], found: set[str]) -> set[str]:  # noqa: ARG003
+        """Those of the full rank, or of a low one."""
+        if parameters.get("rank") is None:
+            return {"history", "item_item"}
+        return {"history", "encoder", "decoder", "objective", "gap"}
+
+    @classmethod
+    def from_state(cls, parameters: dict[str, Any], state: State) -> Self:
+        """The model back from its parameters and arrays."""
+        model = cls(**parameters)
+        arrays: dict[str, Any] = dict(state)
+        if "encoder" in arrays:
+            model.convergence = Convergence(arrays.pop("objective"), arrays.pop("gap"))
+        for name, array in arrays.items():
+            setattr(model, name, array)
+        return model
+
+    def _any_scorer(self, history: sparse.csr_array) -> ItemItemScorer | LowRankScorer:
+        if self.rank is None:
+            return ItemItemScorer(history, self.item_item, "EDLAE")
+        return LowRankScorer(history.astype(dtype_of(self.dtype)), self.encoder, self.decoder)

@@ -1,0 +1,57 @@
+"""PureSVD: the best approximation of low rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from truerank.data.interactions import Interactions
+from truerank.models.linear.encoder import EncoderModel
+from truerank.models.linear.spectrum import Spectrum, decompose
+from truerank.models.usual import instead, is_usual, usual
+from truerank.numerics.dtypes import Precision, check_rank, dtype_of
+
+
+@dataclass(slots=True, eq=False)
+class PureSVD(EncoderModel):
+    r"""PureSVD [cremonesi2010]_.
+
+    .. math::
+        \min_{\mathrm{rank}(Y) \le k} \|X - Y\|_F^2, \qquad
+        Y = U_k \Sigma_k V_k^\top = X V_k V_k^\top \quad\text{(Eckart and Young)}
+
+    User factors are :math:`XV_k = U_k \Sigma_k`, item factors :math:`V_k`; a new user is projected
+    in the same way.
+
+    Memory: while decomposing six n_items x k matrices of float64, or three n_items x n_items for k
+    from a quarter of the items on and for up to 4,096 items; then two n_items x k and one
+    n_users x k of ``dtype``.
+
+    Attributes:
+        rank: The rank k, at most that of the data; where none is asked for, 50 or, if that is
+            less, the rank of the data.
+        dtype: Of the factors; the decomposition is in float64.
+    """
+
+    rank: int = usual(50)
+    dtype: Precision = "float32"
+    encoder: NDArray[Any] = field(init=False, repr=False)
+    item_factors: NDArray[Any] = field(init=False, repr=False)
+    user_factors: NDArray[Any] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_rank(self.rank)
+        dtype_of(self.dtype)
+
+    def fit(self, interactions: Interactions, *, spectrum: Spectrum | None = None) -> Self:
+        """Decompose X; ``spectrum`` is its decomposition, if it is known already."""
+        known, rank = spectrum or decompose(interactions, self.rank), self.rank
+        adapted = []
+        if is_usual(rank) and rank > known.rank:
+            rank = known.rank
+            adapted.append(instead("rank", rank, self.rank, "the data have no higher one"))
+        part = known.first(rank, "PureSVD")
+        self.keep(interactions, part.V, part.V, adapted=adapted)
+        return self

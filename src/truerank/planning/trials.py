@@ -1,0 +1,56 @@
+"""``auto`` on many tables of one design: cells, grid and likelihood are made once for all.
+
+A trial is then a count of its rows in cells and one fit: 5 to 50 milliseconds in place of twice
+that, and less where the grid is coarser than an estimate's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from truerank.arrays import Float
+from truerank.estimators.cells import cells_of
+from truerank.estimators.grid import COLUMNS, RankGrid
+from truerank.estimators.methods.smooth import Smooth
+from truerank.estimators.problem import Problem
+from truerank.metrics import Metric
+from truerank.ranking import RankTable
+
+TRIAL_COLUMNS = 320
+"""Bins of a trial's grid, the first 128 ranks each for itself. In place of the 768 of an estimate:
+values differ by some 1e-5 of themselves, which is nothing beside the errors that are simulated."""
+
+_CELL_COLUMNS = ("rank", "n_sampled", "n_items", "weight")
+
+
+def auto_values(
+    tables: Sequence[RankTable],
+    metric: Metric,
+    *,
+    columns: int = COLUMNS,
+    step: Callable[[], None] = lambda: None,
+) -> Float:
+    """The metric by ``auto`` from each table; all of one design and catalogue.
+
+    Args:
+        tables: Their rows are held together: 32 bytes each.
+        metric: The metric.
+        columns: Bins of the grid.
+        step: Called after each table.
+    """
+    parts = [np.concatenate([getattr(t, name) for t in tables]) for name in _CELL_COLUMNS]
+    cells, cell = cells_of(*parts, replacement=tables[0].header.replacement)
+    grid = RankGrid.of(cells.largest, columns=columns)
+    A = Problem.of(cells, n_rows=1.0, grid=grid).A
+    found, start = [], 0
+    for table in tables:
+        own = cell[start : start + len(table)]
+        start += len(table)
+        shares = np.bincount(own, minlength=len(cells)) / len(table)
+        seen = shares > 0
+        problem = Problem(cells, grid, A[seen], float(len(table)))
+        found.append(float(Smooth().values(problem, [metric], shares[seen])[0]))
+        step()
+    return np.array(found)

@@ -1,0 +1,1 @@
+"""How a Scorer is counted: factors, an item-item matrix, or plain calls."""

@@ -1,0 +1,157 @@
+"""Ranks from any scorer, by calling it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.arrays import Int
+from truerank.errors import InvalidDataError
+from truerank.ranking.backends.base import as_float, scratch
+from truerank.ranking.backends.kernels import rank_in_row
+from truerank.ranking.designs import Levels
+from truerank.ranking.draws import draw_rivals, keep_chance, mark, unmark
+from truerank.ranking.rows import Rows
+from truerank.ranking.scorer import Scorer, checked_scores
+from truerank.ranking.ties import ABOVE, TIED_ABOVE, ranks_from, tied_standing
+
+BLOCK_BYTES = 64 * 2**20
+"""Most that one call of a foreign scorer may return."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallBackend:
+    """``score_all`` and ``score_pairs`` of any scorer, compared as they come.
+
+    The target is always scored in the same call as its rivals, so that rounding cannot put
+    it above or below itself. Memory: 64 MB of scores at a time.
+    """
+
+    scorer: Scorer
+    user_names: NDArray[Any] | None = None
+    users_per_block: int = 256
+    releases_lock: ClassVar[bool] = False
+
+    @property
+    def n_users(self) -> None:
+        return None
+
+    @property
+    def n_items(self) -> int:
+        return int(self.scorer.n_items)
+
+    def full(self, rows: Rows) -> Int:
+        users, row_indptr = rows.grouped()
+        rank, ties = np.empty(len(rows), np.int64), rows.ties
+        step = max(1, BLOCK_BYTES // (8 * self.n_items))
+        for first in range(0, len(users), step):
+            some = users[first : first + step]
+            scores = self._checked(
+                self.scorer.score_all(some), some, (len(some), self.n_items), "score_all"
+            )
+            for k in range(len(some)):
+                for row in range(row_indptr[first + k], row_indptr[first + k + 1]):
+                    rank[row] = rank_in_row(
+                        scores[k], some[k], rows.targets[row], rows.excluded(row), ties
+                    )
+        return rank
+
+    def sampled(self, rows: Rows, levels: Levels, replacement: bool) -> tuple[Int, Int]:
+        n = len(rows)
+        counts, drawn = np.zeros((3, n), np.int64), np.zeros(n, np.int64)
+        rank, active = np.ones(n, np.int64), np.arange(n)
+        for level, size in enumerate(levels.sizes):
+            # As many as there are would mean an exact rank, which repeated draws are not.
+            most = rows.n_candidates[active] - (2 if replacement else 1)
+            wanted = np.minimum(size - 1, most)
+            for some in _slices(active, int((wanted - drawn[active]).max(initial=1)) + 1):
+                # Whoever is still active has drawn every earlier level in full.
+                start, stop = int(drawn[some[0]]), wanted[np.searchsorted(active, some)]
+                lists = [
+                    self._draw(rows, int(row), start, int(end), replacement)
+                    for row, end in zip(some, stop, strict=True)
+                ]
+                self._count(rows, some, lists, counts)
+            drawn[active] = wanted
+            whole = (wanted == most) & (not replacement)
+            better, tied, heads = counts[:, active]
+            rank[active] = ranks_from(better, tied, heads, rows.tie_rule, whole)
+            chance = np.array([keep_chance(rows.keys[row], level) for row in active])
+            now, last = rank[active], levels.go_on[level]
+            going = (now < last) | ((now == last) & (chance < levels.keep[level]))
+            active = active[going & (wanted < most)]
+            if len(active) == 0:
+                break
+        return rank, drawn + 1
+
+    def given(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
+        counts = np.zeros((3, len(rows)), np.int64)
+        longest = int(np.diff(indptr).max(initial=0)) + 1
+        for some in _slices(np.arange(len(rows)), longest):
+            lists = [negatives[indptr[row] : indptr[row + 1]] for row in some]
+            self._count(rows, some, lists, counts)
+        better, tied, heads = counts
+        return ranks_from(better, tied, heads, rows.tie_rule, np.ones(len(rows), np.bool_))
+
+    def _draw(self, rows: Rows, row: int, start: int, stop: int, replacement: bool) -> Int:
+        """Rivals start..stop-1 of one row. Earlier ones are drawn again: scoring costs far more."""
+        with scratch(self.n_items) as (marks, room):
+            mark(marks, rows.targets[row], rows.excluded(row))
+            n_rivals = int(rows.n_candidates[row]) - 1
+            used = 0
+            for first, last in ((0, start), (start, stop)):
+                used = draw_rivals(
+                    room, first, last, rows.keys[row], used, self.n_items, n_rivals,
+                    replacement, marks,
+                )  # fmt: skip
+            unmark(marks, rows.targets[row], rows.excluded(row), room, stop)
+            return room[start:stop].copy()
+
+    def _count(self, rows: Rows, some: NDArray[Any], lists: list[Int], counts: Int) -> None:
+        """Score the targets (first column) with their rivals and count; short lists are padded.
+
+        ``counts`` are those of the rivals that beat each target, tie with it, and tie above it.
+        """
+        width = 1 + max(len(rivals) for rivals in lists)
+        items = np.repeat(rows.targets[some][:, None], width, axis=1)
+        for line, rivals in zip(items, lists, strict=True):
+            line[1 : 1 + len(rivals)] = rivals
+        users = rows.users[some]
+        scores = self._checked(
+            self.scorer.score_pairs(users, items), users, items.shape, "score_pairs"
+        )
+        better, tied, heads = counts
+        ties = rows.ties
+        for k, (row, rivals) in enumerate(zip(some, lists, strict=True)):
+            mine, others = scores[k, 0], scores[k, 1 : 1 + len(rivals)]
+            better[row] += int((others > mine).sum())
+            for rival in rivals[others == mine]:
+                where = tied_standing(rival, rows.targets[row], ties, users[k])
+                better[row] += where == ABOVE
+                tied[row] += where & 1
+                heads[row] += where == TIED_ABOVE
+
+    def _checked(
+        self, scores: Any, users: Int, shape: tuple[int, ...], method: str
+    ) -> NDArray[Any]:
+        values = as_float(checked_scores(scores, shape, method))
+        bad = np.isnan(values).any(axis=1)
+        if bad.any():
+            user = users[np.argmax(bad)]
+            name = user if self.user_names is None else self.user_names[user]
+            raise InvalidDataError(
+                f"{method} of the scorer returned NaN for user {name}, and NaN has no rank; "
+                "check the model's training, or replace NaN by -inf to rank such items last"
+            )
+        return values
+
+
+def _slices(rows: NDArray[Any], width: int) -> Iterator[NDArray[Any]]:
+    """Rows in slices whose scores fit into a block."""
+    step = max(1, BLOCK_BYTES // (16 * width))
+    for first in range(0, len(rows), step):
+        yield rows[first : first + step]

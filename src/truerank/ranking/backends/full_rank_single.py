@@ -1,0 +1,243 @@
+"""Exact ranks of one target per user from factors: counted by :mod:`.lanes`, near ones decided.
+
+The items come in tiles, small enough to stay in the cache while all panels of users pass. In a
+tile every target has two bounds, its score less and plus the doubt that float32 leaves: above the
+upper one a rival surely wins, below the lower one it surely loses. Where others than the target
+itself are between, the strip of the tile that holds them is decided anew for that target.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from truerank.numerics.simd_counting import (
+    ABOVE,
+    HIGH,
+    LOW,
+    PANEL,
+    REACHED,
+    STEP,
+    count_scores,
+    panels_of,
+)
+from truerank.ranking.backends.kernels import ROUND_UP
+from truerank.ranking.backends.rounding import (
+    FactorArrays,
+    decide_near,
+    exact_dot,
+    fast_dot,
+    guard_of,
+)
+from truerank.ranking.ties import Ties
+
+TILE_FLOATS = 96 * 1024
+"""Numbers in a tile of item factors; 48 and 144 thousand were no faster."""
+
+STRIP = 16 * STEP
+"""Items after which the counts are noted, so that near ones need not be looked for far."""
+
+SURE = 4.0
+"""So many doubts away from the target, every way of rounding says the same of an item."""
+
+NONE = np.int64(-1)
+"""No strip. Of a kind that is compiled together with the numbers of strips."""
+
+Ints = NDArray[np.int64]
+
+
+class Block(NamedTuple):
+    """One row per user, with room for what is found.
+
+    Attributes:
+        users: Each of them once.
+        targets: Of each user.
+        excluded_indptr: See :class:`.Rows`.
+        excluded_items: Ascending within a user.
+        passed: The first excluded item of each user that no tile has reached yet.
+        own: Score of the target.
+        better: How many beat it.
+        tied: How many tie with it.
+        ties: The order of tied items.
+    """
+
+    users: Ints
+    targets: Ints
+    excluded_indptr: Ints
+    excluded_items: NDArray[np.int32]
+    passed: Ints
+    own: NDArray[np.float64]
+    better: Ints
+    tied: Ints
+    ties: Ties
+
+
+class Tile(NamedTuple):
+    """Items ``first`` to ``last - 1``, counted with so many zeros after them."""
+
+    first: int
+    last: int
+    zeros: int
+
+
+class Room(NamedTuple):
+    """Bounds of all panels; counts of one at the end of each strip of a tile; and scratch."""
+
+    bounds: NDArray[np.float32]
+    counts: NDArray[np.int32]
+    rivals: Ints
+    scores: NDArray[np.float32]
+
+
+@njit(nogil=True, cache=True)
+def count_one_target(scorer: FactorArrays, block: Block) -> None:
+    """Fill ``own``, ``better`` and ``tied`` of a block.
+
+    Memory: copies of the vectors of its users and of STEP items, and less than a megabyte.
+    """
+    n_items, d = scorer.item32.shape
+    width = max(1, TILE_FLOATS // (STRIP * d)) * STRIP
+    whole = n_items - n_items % STEP
+    tail = np.zeros((STEP, d), np.float32)  # the items after these, filled up with zeros
+    for item in range(whole, n_items):  # a loop: assigning a part would take seconds to compile
+        for c in range(d):
+            tail[item - whole, c] = scorer.item32[item, c]
+    panels = panels_of(scorer.user32, block.users)
+    room = Room(
+        np.zeros((len(panels), 2, PANEL), np.float32),
+        np.empty((width // STRIP, 2, PANEL), np.int32),
+        np.empty(STRIP, np.int64),
+        np.empty(width, np.float32),
+    )
+    for k in range(len(block.users)):
+        block.own[k] = exact_dot(scorer.user, block.users[k], scorer.item, block.targets[k])
+    for first in range(0, n_items, width):
+        last = min(first + width, n_items)
+        tile = Tile(first, last, STEP - (last - whole) if last > whole else 0)
+        _set_bounds(scorer, block, tile, room)
+        for panel in range(len(panels)):
+            _count(scorer, tail, panels, panel, tile, room)
+            _add(scorer, block, panel, tile, room)
+
+
+@njit(nogil=True, cache=True)
+def _set_bounds(scorer: FactorArrays, block: Block, tile: Tile, room: Room) -> None:
+    """One doubt for the tile, that of its longest item: two bounds, and no more to compute."""
+    longest = np.float32(0.0)
+    for item in range(tile.first, tile.last):
+        longest = max(longest, scorer.item_norm[item])
+    for k in range(len(block.users)):
+        widest = scorer.slope[block.users[k]] * np.float64(longest)
+        doubt = ROUND_UP * (widest + guard_of(block.own[k]))
+        room.bounds[k // PANEL, HIGH, k % PANEL] = np.float32(block.own[k] + doubt)
+        room.bounds[k // PANEL, LOW, k % PANEL] = np.float32(block.own[k] - doubt)
+
+
+@njit(nogil=True, cache=True)
+def _count(
+    scorer: FactorArrays,
+    tail: NDArray[np.float32],
+    panels: NDArray[np.float32],
+    panel: int,
+    tile: Tile,
+    room: Room,
+) -> None:
+    """Counts of a panel from the beginning of a tile to the end of each strip."""
+    whole = tile.last - (STEP - tile.zeros if tile.zeros else 0)
+    for strip in range(-(-(tile.last - tile.first) // STRIP)):
+        first = tile.first + strip * STRIP
+        last = min(first + STRIP, tile.last)
+        for which in range(2):
+            for lane in range(PANEL):
+                before = room.counts[strip - 1, which, lane] if strip else np.int32(0)
+                room.counts[strip, which, lane] = before
+        count_scores(
+            scorer.item32, first, min(last, whole), panels, panel, room.bounds, room.counts, strip
+        )
+        if last > whole:
+            count_scores(tail, 0, STEP, panels, panel, room.bounds, room.counts, strip)
+
+
+@njit(nogil=True, cache=True)
+def _add(scorer: FactorArrays, block: Block, panel: int, tile: Tile, room: Room) -> None:
+    """Add the counts of a tile to the users of a panel."""
+    final = -(-(tile.last - tile.first) // STRIP) - 1
+    for k in range(panel * PANEL, min((panel + 1) * PANEL, len(block.users))):
+        user, begin, end = block.users[k], block.passed[k], block.passed[k]
+        while end < block.excluded_indptr[user + 1] and block.excluded_items[end] < tile.last:
+            item = block.excluded_items[end]
+            room.scores[end - begin] = fast_dot(scorer.user32, user, scorer.item32, item)
+            end += 1
+        block.passed[k] = end
+        if not _settled(block, k, tile, room, NONE, final, (begin, end), begin):
+            _look_closer(scorer, block, k, tile, room, begin)
+
+
+@njit(nogil=True, cache=True)
+def _settled(
+    block: Block,
+    k: int,
+    tile: Tile,
+    room: Room,
+    since: int | np.int64,
+    strip: int,
+    excluded: tuple[int, int],
+    scored: int,
+) -> bool:
+    """Add the counts after strip ``since`` up to ``strip`` to user k, if they leave no doubt.
+
+    Of the excluded ones ``room.scores`` holds scores, from number ``scored`` on, rounded in
+    another way than they were counted: one near the target may have been counted or not.
+    """
+    panel, lane = k // PANEL, k % PANEL
+    own, target = block.own[k], block.targets[k]
+    high, low = room.bounds[panel, HIGH, lane], room.bounds[panel, LOW, lane]
+    above, reached = room.counts[strip, ABOVE, lane], room.counts[strip, REACHED, lane]
+    if since >= 0:
+        above -= room.counts[since, ABOVE, lane]
+        reached -= room.counts[since, REACHED, lane]
+    first = tile.first + (since + 1) * STRIP
+    last = min(tile.first + (strip + 1) * STRIP, tile.last)
+    if last == tile.last:
+        above -= tile.zeros * (high < 0)
+        reached -= tile.zeros * (low <= 0)
+    if reached - above != np.int64(first <= target < last):
+        return False
+    near = SURE * (np.float64(high) - own)
+    for e in range(excluded[0], excluded[1]):
+        away = np.float64(room.scores[e - scored]) - own
+        if abs(away) <= near:
+            return False
+        above -= away > 0
+    block.better[k] += above
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _look_closer(
+    scorer: FactorArrays, block: Block, k: int, tile: Tile, room: Room, begin: int
+) -> None:
+    """Add a tile to user k strip by strip; where there is doubt, from the scores themselves."""
+    user, target, e = block.users[k], block.targets[k], begin
+    high, low = room.bounds[k // PANEL, HIGH, k % PANEL], room.bounds[k // PANEL, LOW, k % PANEL]
+    for strip in range(-(-(tile.last - tile.first) // STRIP)):
+        first = tile.first + strip * STRIP
+        last = min(first + STRIP, tile.last)
+        start = e
+        while e < block.passed[k] and block.excluded_items[e] < last:
+            e += 1
+        if _settled(block, k, tile, room, strip - 1, strip, (start, e), begin):
+            continue
+        n = 0
+        for item in range(first, last):
+            if start < e and block.excluded_items[start] == item:
+                start += 1
+            elif item != target:
+                room.rivals[n] = item
+                n += 1
+        more = decide_near(scorer, user, target, room.rivals[:n], low, high, block.ties)
+        block.better[k] += more[0]
+        block.tied[k] += more[1]

@@ -1,0 +1,234 @@
+"""Ranks of a block of rows under each design, compiled. :mod:`.scores` says what decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from truerank.ranking.backends.rounding import (
+    FactorArrays,
+    count_among,
+    exact_dot,
+    fill_row,
+    guard_of,
+)
+from truerank.ranking.draws import draw_rivals, keep_chance, mark, unmark
+from truerank.ranking.ties import ABOVE, RANDOM, Ties, rank_from, standing, tied_standing
+
+STEP = 64
+"""Scores looked at together where some of a tile are too near to say."""
+
+ROUND_UP = 1.0 + 2.0**-20
+"""Thresholds are rounded to float32: the doubt is a little more than its formula."""
+
+
+@njit(nogil=True, cache=True)
+def rank_sampled(
+    scorer: Any,
+    users: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    excluded_indptr: NDArray[np.int64],
+    excluded_items: NDArray[np.int32],
+    n_candidates: NDArray[np.int64],
+    n_items: int,
+    levels: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
+    replacement: bool,
+    ties: Ties,
+    scratch: tuple[NDArray[np.uint8], NDArray[np.int64]],
+    out: tuple[NDArray[np.int64], NDArray[np.int64]],
+) -> None:
+    """Rank and sample size of each row, the sample grown level by level.
+
+    ``keys`` are the starting words of the draws; ``levels`` are sample sizes, the largest rank
+    that goes on from each, and that rank's probability to; ``scratch`` is marks, and room for the
+    rivals.
+    """
+    sizes, go_on, keep = levels
+    marks, rivals = scratch
+    out_rank, out_size = out
+    for row in range(len(users)):
+        user, target, key = users[row], targets[row], keys[row]
+        excluded = excluded_items[excluded_indptr[user] : excluded_indptr[user + 1]]
+        # As many as there are would mean an exact rank, which repeated draws are not.
+        most = n_candidates[row] - (2 if replacement else 1)
+        mark(marks, target, excluded)
+        better, tied, heads, used, drawn, rank = 0, 0, 0, 0, 0, 1
+        for level in range(len(sizes)):
+            wanted = min(sizes[level] - 1, most)
+            used = draw_rivals(
+                rivals, drawn, wanted, key, used, n_items, n_candidates[row] - 1, replacement, marks
+            )
+            more = count_among(scorer, user, target, rivals, drawn, wanted, ties)
+            better += more[0]
+            tied += more[1]
+            heads += more[2]
+            drawn = wanted
+            whole = drawn == most and not replacement
+            rank = rank_from(better, tied, heads, ties.rule, whole)
+            if drawn == most or rank > go_on[level]:
+                break
+            if rank == go_on[level] and keep_chance(key, level) >= keep[level]:
+                break
+        unmark(marks, target, excluded, rivals, drawn)
+        out_rank[row] = rank
+        out_size[row] = drawn + 1
+
+
+@njit(nogil=True, cache=True)
+def rank_given(
+    scorer: Any,
+    users: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    negatives: NDArray[np.int64],
+    ties: Ties,
+    out_rank: NDArray[np.int64],
+) -> None:
+    """Rank of each row's target among its given negatives."""
+    for row in range(len(users)):
+        rivals = negatives[indptr[row] : indptr[row + 1]]
+        better, tied, heads = count_among(
+            scorer, users[row], targets[row], rivals, 0, len(rivals), ties
+        )
+        out_rank[row] = rank_from(better, tied, heads, ties.rule, True)
+
+
+@njit(nogil=True, cache=True)
+def rank_item_item(
+    scorer: Any,
+    users: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    excluded_indptr: NDArray[np.int64],
+    excluded_items: NDArray[np.int32],
+    ties: Ties,
+    out_rank: NDArray[np.int64],
+) -> None:
+    """Rank of each row's target among all candidates, from whole rows of scores."""
+    for row in range(len(users)):
+        user = users[row]
+        if scorer.owner[0] != user:
+            fill_row(scorer, user)
+        excluded = excluded_items[excluded_indptr[user] : excluded_indptr[user + 1]]
+        out_rank[row] = rank_in_row(scorer.row, user, targets[row], excluded, ties)
+
+
+@njit(nogil=True, cache=True)
+def rank_in_row(
+    scores: NDArray[Any], user: int, target: int, excluded: NDArray[np.int32], ties: Ties
+) -> int:
+    """Rank of the target in one full row of scores, the excluded items left out."""
+    own = scores[target]
+    above, same = np.int32(0), np.int32(0)
+    for j in range(len(scores)):
+        above = np.int32(above + np.int32(scores[j] > own))
+        same = np.int32(same + np.int32(scores[j] == own))
+    better, tied = int(above), int(same) - 1
+    for k in range(len(excluded)):
+        better -= scores[excluded[k]] > own
+        tied -= scores[excluded[k]] == own
+    if tied > 0 and ties.rule == RANDOM:
+        for j in range(len(scores)):
+            if scores[j] == own:
+                better += tied_standing(j, target, ties, user) == ABOVE
+        for k in range(len(excluded)):
+            if scores[excluded[k]] == own:
+                better -= tied_standing(int(excluded[k]), target, ties, user) == ABOVE
+    elif tied > 0:
+        for k in range(ties.indptr[user], ties.indptr[user + 1]):
+            other = ties.targets[k]
+            if other != target and scores[other] == own:
+                better += other < target
+                tied -= 1
+    return rank_from(better, tied, 0, ties.rule, True)
+
+
+@njit(nogil=True, cache=True)
+def score_targets(
+    scorer: FactorArrays, users: NDArray[np.int64], targets: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The exact score of each row's target."""
+    own = np.empty(len(users))
+    for row in range(len(users)):
+        own[row] = exact_dot(scorer.user, users[row], scorer.item, targets[row])
+    return own
+
+
+@njit(nogil=True, cache=True)
+def count_in_tile(
+    tile: NDArray[np.float32],
+    first_item: int,
+    width: int,
+    scorer: FactorArrays,
+    users: NDArray[np.int64],
+    row_indptr: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    own: NDArray[np.float64],
+    excluded_indptr: NDArray[np.int64],
+    excluded_items: NDArray[np.int32],
+    cursor: NDArray[np.int64],
+    ties: Ties,
+    better: NDArray[np.int64],
+    tied: NDArray[np.int64],
+) -> None:
+    """Add what one tile (some users x some consecutive items) says about each row.
+
+    ``cursor`` remembers, per user, the first excluded item not yet passed; tiles must come
+    in the order of their items.
+    """
+    longest = np.float32(0.0)
+    for item in range(first_item, first_item + width):
+        longest = max(longest, scorer.item_norm[item])
+    for k in range(len(users)):
+        user = users[k]
+        at, end = cursor[k], excluded_indptr[user + 1]
+        while at < end and excluded_items[at] < first_item + width:
+            tile[k, excluded_items[at] - first_item] = -np.inf
+            at += 1
+        cursor[k] = at
+        # One doubt for the tile, that of its longest item: two thresholds, and no more to compute.
+        widest = scorer.slope[user] * np.float64(longest)
+        for row in range(row_indptr[k], row_indptr[k + 1]):
+            doubt = ROUND_UP * (widest + guard_of(own[row]))
+            low, high = np.float32(own[row] - doubt), np.float32(own[row] + doubt)
+            place = targets[row] - first_item
+            above, around = count_around(tile, k, 0, width, low, high)
+            better[row] += above
+            # The target itself is always among those too near to say.
+            if around == np.int64(0 <= place < width):
+                continue
+            for first in range(0, width, STEP):
+                last = min(first + STEP, width)
+                if count_around(tile, k, first, last, low, high)[1] == 0:
+                    continue
+                for j in range(first, last):
+                    if j != place and low <= tile[k, j] <= high:
+                        rival = first_item + j
+                        exact = exact_dot(scorer.user, user, scorer.item, rival)
+                        where = standing(rival, exact, targets[row], own[row], ties, user)
+                        better[row] += where == ABOVE
+                        tied[row] += where & 1
+
+
+@njit(nogil=True, cache=True)
+def count_around(
+    tile: NDArray[np.float32],
+    k: int,
+    start: int,
+    stop: int,
+    low: np.float32,
+    high: np.float32,
+) -> tuple[np.int64, np.int64]:
+    """Scores of row k surely above, and those too near to say; 8 at a time with AVX2.
+
+    Unsigned indices tell the compiler that none counts from the end; only so it vectorises.
+    """
+    above, reached = np.int32(0), np.int32(0)
+    for j in range(np.uint64(start), np.uint64(stop)):
+        score = tile[k, j]
+        above = np.int32(above + np.int32(score > high))
+        reached = np.int32(reached + np.int32(score >= low))
+    return np.int64(above), np.int64(reached - above)

@@ -1,0 +1,289 @@
+"""``rank`` and ``rank_pairs``: from a scorer to a :class:`RankTable`."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from truerank.arrays import Int
+from truerank.data.interactions import Interactions
+from truerank.errors import InvalidArgumentError
+from truerank.execution import Executor, Progress, Serial, Threads, closed_after
+from truerank.private_folder import private_folder
+from truerank.ranking.adaptive_budget import PILOT_ROWS, scheduled_levels
+from truerank.ranking.backends.base import Backend
+from truerank.ranking.backends.select import backend_for, check_promise
+from truerank.ranking.checks import (
+    as_indices,
+    check_design,
+    check_given,
+    check_pairs,
+    check_sizes,
+    check_training,
+    fitted_on,
+    name_of,
+)
+from truerank.ranking.columns import as_ids
+from truerank.ranking.designs import Adaptive, Design, Full, Given, Levels, Sampled, Users
+from truerank.ranking.header import CandidateRule, Header
+from truerank.ranking.job_storage import BlockTask, rank_block, save_job
+from truerank.ranking.jobs import RankJob, RowDesign
+from truerank.ranking.rows import Rows
+from truerank.ranking.table import RankTable
+from truerank.ranking.ties import DEFAULT_TIES, TieRule
+from truerank.rng import Stream, addresses, checked_seed
+from truerank.split import Split
+from truerank.version import __version__
+
+
+def rank(
+    model: Any,
+    split: Split,
+    design: Design | None = None,
+    *,
+    seed: int = 0,
+    candidates: Literal["unseen", "all"] = "unseen",
+    ties: TieRule = DEFAULT_TIES,
+    trained_elsewhere: bool = False,
+    executor: Executor | None = None,
+    progress: bool | None = None,
+) -> RankTable:
+    """Rank every held-out item of a split.
+
+    Sampled rivals are addressed by (seed, user, held-out item), so every model ranked with
+    the same seed meets the same rivals, and neither blocks, threads, order nor executor can
+    change a result.
+
+    Args:
+        model: A :class:`Scorer` over the users and items of the split. For a split with
+            fold-in it must have ``fold_in(history) -> Scorer``.
+        split: What was held out, and what was seen.
+        design: Whom to rank against; ``Full()`` if not given.
+        seed: Seed of the draws.
+        candidates: ``"unseen"`` leaves out the user's training (or fold-in) items, except those
+            that are held out as well; ``"all"`` keeps them, as the dissertation does.
+        ties: See :mod:`truerank.ranking.ties`.
+        trained_elsewhere: Rank a model that says (by its ``trained_on``, or ``folded_from`` where
+            users were folded in) that it was fitted on
+            other data than ``split.train``, which is refused otherwise: it may have seen the
+            held-out items. The header then names the data that the model was fitted on.
+        executor: Where to run; threads on all cores if not given.
+        progress: Show a bar; only on a terminal if not given.
+    """
+    if not isinstance(split, Split):
+        raise InvalidArgumentError(
+            "split", type(split).__name__, "a Split",
+            "make one with tr.split.leave_one_out(data), or use tr.rank_pairs",
+        )  # fmt: skip
+    if candidates not in ("unseen", "all"):
+        raise InvalidArgumentError("candidates", candidates, "'unseen' or 'all'")
+    if not trained_elsewhere:
+        check_training(model, split)
+    seen = split.train if split.fold_in is None else split.fold_in
+    scorer = model
+    if split.fold_in is not None:
+        if not hasattr(model, "fold_in"):
+            raise InvalidArgumentError(
+                "model", type(model).__name__, "able to fold in new users",
+                "this split holds out whole users: "
+                + (
+                    "give the fitted model itself, it is folded in here"
+                    if fitted_on(model)
+                    else "give the model a method fold_in(history) -> Scorer"
+                ),
+            )  # fmt: skip
+        scorer = model.fold_in(split.fold_in)
+    return _rank(
+        scorer,
+        split.held_out.users.astype(np.int64),
+        split.held_out.indices.astype(np.int64),
+        design or Full(),
+        seed=seed,
+        exclude=seen if candidates == "unseen" else None,
+        ties=ties,
+        executor=executor,
+        progress=progress,
+        user_ids=split.train.user_ids,
+        item_ids=split.train.item_ids,
+        origin={
+            "data": fitted_on(model) or split.train.fingerprint(),
+            "split": split.fingerprint(),
+            "model": name_of(model),
+        },
+    )
+
+
+def rank_pairs(
+    scorer: Any,
+    users: ArrayLike,
+    items: ArrayLike,
+    design: Design | None = None,
+    *,
+    seed: int = 0,
+    exclude: Interactions | None = None,
+    ties: TieRule = DEFAULT_TIES,
+    user_ids: ArrayLike | None = None,
+    item_ids: ArrayLike | None = None,
+    executor: Executor | None = None,
+    progress: bool | None = None,
+) -> RankTable:
+    """Rank given (user, item) pairs; rows come back in their order.
+
+    Args:
+        scorer: A :class:`Scorer`.
+        users: User index of each pair.
+        items: Item index of each pair.
+        design: Whom to rank against; ``Full()`` if not given.
+        seed: Seed of the draws.
+        exclude: Items seen by each user, which are no candidates; None for all items.
+        ties: See :mod:`truerank.ranking.ties`.
+        user_ids: Names of the users for the table; their indices if not given.
+        item_ids: Names of the items for the table; their indices if not given.
+        executor: Where to run; threads on all cores if not given.
+        progress: Show a bar; only on a terminal if not given.
+    """
+    return _rank(
+        scorer,
+        as_indices("users", users),
+        as_indices("items", items),
+        design or Full(),
+        seed=seed,
+        exclude=exclude,
+        ties=ties,
+        executor=executor,
+        progress=progress,
+        user_ids=None if user_ids is None else as_ids("user", user_ids),
+        item_ids=None if item_ids is None else as_ids("item", item_ids),
+        origin={"model": name_of(scorer)},
+    )
+
+
+def _rank(
+    scorer: Any,
+    users: Int,
+    items: Int,
+    design: Design,
+    *,
+    seed: int,
+    exclude: Interactions | None,
+    ties: TieRule,
+    executor: Executor | None,
+    progress: bool | None,
+    user_ids: NDArray[Any] | None,
+    item_ids: NDArray[Any] | None,
+    origin: dict[str, str],
+) -> RankTable:
+    checked_seed(seed)
+    check_design(design)
+    backend = backend_for(scorer, user_ids)
+    check_pairs(users, items, backend, exclude, user_ids, item_ids)
+    ascending = bool((users[1:] >= users[:-1]).all())
+    known = users if ascending else np.sort(users)
+    population = 1 + int((known[1:] != known[:-1]).sum())
+    inner: RowDesign
+    if isinstance(design, Users):
+        chosen, inner = _sample_users(users, design.m, seed), design.inner
+    else:
+        chosen, inner = np.arange(len(users)), design
+    order = chosen if ascending else chosen[np.argsort(users[chosen], kind="stable")]
+    if isinstance(inner, Given):
+        check_given(inner, len(users), backend.n_items)
+        inner = inner if ascending else inner.take(order)
+    rows = Rows.of(
+        users[order],
+        items[order],
+        n_items=backend.n_items,
+        seed=seed,
+        exclude=exclude,
+        ties=ties,
+    )
+    check_sizes(inner, rows, user_ids)
+    check_promise(scorer, backend, rows)
+    levels = _levels(inner, rows, backend, seed)
+    ranked, sizes = _run(RankJob(rows, backend, inner, levels), executor, progress)
+    back = np.argsort(order, kind="stable")  # rows return in the order they came in
+    users, items = users[order][back], items[order][back]
+    drawn = ties == "random" or not isinstance(design, Full | Given)
+    return RankTable(
+        user=users if user_ids is None else user_ids[users],
+        item=items if item_ids is None else item_ids[items],
+        rank=ranked[back],
+        n_sampled=sizes[back],
+        n_items=rows.n_candidates[back],
+        weight=np.ones(len(back)),
+        n_scored=sizes[back],
+        header=Header(
+            design=_described(design, levels),
+            replacement=bool(getattr(inner, "replacement", False)),
+            seed=int(seed) if drawn else None,
+            ties=ties,
+            candidates=_candidate_rule(inner, exclude),
+            n_population=population,
+            version=__version__,
+            **origin,
+        ),
+    )
+
+
+def _levels(design: RowDesign, rows: Rows, backend: Backend, seed: int) -> Levels | None:
+    """The levels of a sampled design; an adaptive one with a budget asks a pilot first."""
+    if isinstance(design, Sampled):
+        return design.levels(backend.n_items)
+    if not isinstance(design, Adaptive):
+        return None
+    words = addresses(seed, Stream.PILOT, rows.users, rows.targets)
+    pilot = rows.take(np.sort(np.argsort(words, kind="stable")[:PILOT_ROWS]))
+
+    def run(levels: Levels, some: Int) -> tuple[Int, Int]:
+        return _run(RankJob(pilot.take(some), backend, design, levels), None, progress=False)
+
+    return scheduled_levels(design, backend.n_items, run, n_pilot=len(pilot), n_rows=len(rows))
+
+
+def _described(design: Design, levels: Levels | None) -> dict[str, Any]:
+    """The design as plain values, with the levels as they were scheduled."""
+    values = design.describe()
+    if levels is not None:
+        values.get("inner", values)["levels"] = levels.describe()
+    return values
+
+
+def _run(job: RankJob, executor: Executor | None, progress: bool | None) -> tuple[Int, Int]:
+    if executor is None:
+        executor = Threads() if job.backend.releases_lock else Serial()
+    ranked, sizes = np.empty(len(job.rows), np.int64), np.empty(len(job.rows), np.int64)
+    with ExitStack() as stack:
+        place: RankJob | str = job
+        if not executor.in_process:
+            # Large, so what a killed process leaves of it is removed by the next one that comes.
+            folder = private_folder(Path(tempfile.gettempdir()), "truerank-job")
+            place = str(stack.enter_context(folder))
+            save_job(job, Path(place))
+        tasks = (BlockTask(place, start, stop) for start, stop in job.blocks())
+        bar = stack.enter_context(Progress("ranking", total=len(job.rows), enabled=progress))
+        results = stack.enter_context(closed_after(executor.imap(rank_block, tasks)))
+        for _, (start, block_ranks, block_sizes) in results:
+            ranked[start : start + len(block_ranks)] = block_ranks
+            sizes[start : start + len(block_ranks)] = block_sizes
+            bar.advance(len(block_ranks))
+    return ranked, sizes
+
+
+def _sample_users(users: Int, m: int, seed: int) -> NDArray[np.int64]:
+    """Rows of the m users whose addressed words are smallest: a simple random sample."""
+    known = np.unique(users)
+    if m > len(known):
+        raise InvalidArgumentError("m", m, f"at most the {len(known):,} users held out")
+    words = addresses(seed, Stream.USER_SAMPLE, known)
+    return np.flatnonzero(np.isin(users, known[np.argsort(words, kind="stable")[:m]]))
+
+
+def _candidate_rule(design: Design, exclude: Interactions | None) -> CandidateRule:
+    if isinstance(design, Given):
+        return "given"
+    return "all" if exclude is None else "unseen"

@@ -1,0 +1,136 @@
+"""Ranks that somebody has already: a column of ranks, and what they were taken among."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.ranking.columns import as_whole
+from truerank.ranking.header import Header
+from truerank.ranking.readers.repeats import refuse_repeats
+from truerank.ranking.readers.sources import Source
+from truerank.ranking.table import RankTable
+from truerank.version import __version__
+
+
+def read_ranks(
+    source: Any,
+    *,
+    n_items: int | str | None = None,
+    n_sampled: int | str | None = None,
+    rank: str = "rank",
+    user: str | None = "user_id",
+    item: str | None = "item_id",
+    weight: str | None = "weight",
+    zero_based: bool = False,
+    replacement: bool = False,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: bool = True,
+    model: str | None = None,
+) -> RankTable:
+    """Ranks as CSV, TSV, Parquet, or a pandas, polars or pyarrow frame.
+
+    Ids of text files are text as it is written, those of the others as they are typed.
+
+    Only ranks are needed, with what they were taken among. Memory: about 100 bytes per row
+    while it runs, and the strings of ids that are strings; ten million rows take seconds.
+
+    Args:
+        source: The path or the frame.
+        n_items: Size of the catalogue, or of the candidates of each user, the target included:
+            a number, or the name of a column; None is a column ``n_items``.
+        n_sampled: How many each target was ranked among, itself included (100 for "99
+            negatives"): a number, or the name of a column; None is a column ``n_sampled``. Where
+            everything was ranked it is the same as ``n_items``.
+        rank: Column of ranks, 1 for the best.
+        user: Column of users; None, or no such column: each row is a user of its own.
+        item: Column of held-out items; None, or no such column: unknown.
+        weight: Column of weights; None, or no such column: all count 1.
+        zero_based: The ranks start at 0.
+        replacement: The negatives were drawn with replacement.
+        delimiter: What divides the columns of a text file; found if not given.
+        encoding: What a text file is written in; found if not given.
+        header: Whether the first line of a text file names the columns; without it they are
+            "0", "1", ..., and a single one holds the ranks.
+        model: What to call the model in tables.
+
+    >>> import pyarrow as pa
+    >>> read_ranks(pa.table({"rank": [1, 40, 7]}), n_sampled=100, n_items=9_836)
+    RankTable(3 rows, foreign design, 0 exact ranks, 100.0 scored per row)
+    """
+    table = Source.of(source, delimiter=delimiter, header=header, encoding=encoding)
+    names = table.columns
+    wanted = {"rank": names[0] if not header and len(names) == 1 and rank == "rank" else rank}
+    wanted |= {
+        argument: given
+        for argument, given, usual in (("user", user, "user_id"), ("item", item, "item_id"))
+        if given is not None and (given != usual or _is_meant(argument, usual, names))
+    }
+    if weight is not None and (weight != "weight" or weight in names):
+        wanted["weight"] = weight
+    if "n_scored" in names:
+        wanted["n_scored"] = "n_scored"
+    columns: dict[str, Any] = {}
+    for argument, size in (("n_sampled", n_sampled), ("n_items", n_items)):
+        if size is None and argument not in names:
+            raise InvalidArgumentError(argument, None, *_SIZES[argument])
+        if size is None or isinstance(size, str):
+            wanted[argument] = size or argument
+        else:
+            columns[argument] = size
+    columns |= table.arrays(wanted)
+    columns["rank"] = _from_one(columns["rank"], zero_based)
+    if "user" in columns and "item" in columns:
+        refuse_repeats(columns["user"], columns["item"], table.name)
+    return RankTable.from_arrays(
+        **columns,
+        header=Header(
+            design={"kind": "foreign", "source": "ranks"},
+            replacement=replacement,
+            model=model,
+            version=__version__,
+        ),
+    )
+
+
+_SIZES = {
+    "n_sampled": (
+        "given: ranks mean nothing without it",
+        "say n_sampled=100 for '99 negatives', or the same as n_items where all were ranked",
+    ),
+    "n_items": (
+        "given: sampled ranks say nothing about a catalogue of unknown size",
+        "say n_items=..., the number of items the sample was drawn from, target included",
+    ),
+}
+
+
+def _is_meant(argument: str, usual: str, names: tuple[str, ...]) -> bool:
+    """Whether a column of the usual name is there, or one that looks like it: then it is asked for.
+
+    Taking each row for a user of its own is right where nothing is said about users, but not
+    where the column only has another name.
+    """
+    near = (usual, argument, f"{argument}Id", f"{argument}_idx", f"{argument[0]}id")
+    return any(difflib.get_close_matches(name, names, n=1, cutoff=0.8) for name in near)
+
+
+def _from_one(rank: NDArray[Any], zero_based: bool) -> NDArray[np.int64]:
+    if rank.dtype.kind == "O":
+        raise InvalidDataError(
+            f"rank must be whole numbers, got {rank[0]!r}; name the column of ranks with rank="
+        )
+    ranks = as_whole("rank", rank)
+    if zero_based:
+        ranks += 1
+    elif (ranks == 0).any():
+        raise InvalidDataError(
+            f"row {int(np.argmax(ranks == 0))} has rank 0, so these ranks start at 0 and ours "
+            "start at 1; pass zero_based=True"
+        )
+    return ranks

@@ -1,0 +1,46 @@
+"""Many methods and metrics on one table: what ``tr.estimate`` does, its preparation shared.
+
+A study asks for 150 metrics by several methods on thousands of tables. Here rows are grouped and
+the likelihood is built once per table. A test holds the values and intervals to those of
+:func:`truerank.estimate`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from truerank.arrays import Float
+from truerank.errors import InvalidDataError
+from truerank.estimators.methods.table import make_method
+from truerank.estimators.problem import Problem
+from truerank.estimators.samples import Sample
+from truerank.metrics import Metric
+from truerank.ranking import RankTable
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """A table with one held-out item per user, prepared for any method."""
+
+    sample: Sample
+    problem: Problem
+    exact: bool
+
+    @classmethod
+    def of(cls, table: RankTable) -> Fits:
+        """Group the rows and build the likelihood."""
+        sample = Sample.of(table)
+        if (sample.n_targets > 1).any():
+            raise InvalidDataError("these studies take one held-out item per user")
+        problem = Problem.of(sample.cells, n_rows=sample.effective_rows(sample.weight))
+        return cls(sample, problem, bool(table.is_exact.all()))
+
+    def values(
+        self, metrics: list[Metric], method: str, *, n_boot: int = 0, seed: int = 0
+    ) -> Float:
+        """Values by metric, column 0 the estimate and the others those of resampled users."""
+        chosen = "exact" if method == "auto" and self.exact else method
+        shares, _ = self.sample.shares(self.sample.weight, n_boot=n_boot, seed=seed)
+        return np.asarray(make_method(chosen, {}).values(self.problem, metrics, shares))

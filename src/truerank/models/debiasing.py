@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.checks import check_not_negative, is_number
 from truerank.errors import InvalidArgumentError
-from truerank.models.factor_model import check_not_negative
-from truerank.numerics.dtypes import is_number
 
 
 def positive_rates(

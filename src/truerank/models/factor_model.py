@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Indices
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError
 from truerank.models.base import KeptModel, TrainedOn
 from truerank.models.input_checks import check_history
-from truerank.numerics.dtypes import dtype_of, is_number
+from truerank.numerics.dtypes import dtype_of
 from truerank.numerics.memory import check_room
 from truerank.rng import Stream, stream
 
@@ -109,24 +108,3 @@ def check_factor_room(interactions: Interactions, dim: int, precision: str, mode
         f"{interactions.n_items:,} items",
         "a smaller dim or ItemKNN would fit, or drop rare users and items",
     )
-
-
-def check_counts(**counts: int) -> None:
-    """Whole numbers from 1, or one sentence with the name of the one that is not."""
-    for name, value in counts.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise InvalidArgumentError(name, value, "a whole number, at least 1")
-
-
-def check_positive(**values: float) -> None:
-    """Positive finite numbers, or one sentence with the name of the one that is not."""
-    for name, value in values.items():
-        if not is_number(value) or not 0 < value < np.inf:
-            raise InvalidArgumentError(name, value, "positive and finite")
-
-
-def check_not_negative(**values: float) -> None:
-    """Finite numbers from 0, or one sentence with the name of the one that is not."""
-    for name, value in values.items():
-        if not is_number(value) or not 0 <= value < np.inf:
-            raise InvalidArgumentError(name, value, "at least 0 and finite")

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.checks import check_not_negative, check_positive, is_number
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.models.als.model import ALSModel
 from truerank.models.als.problem import Ridge, frequency_scaled, observed
 from truerank.models.debiasing import check_debiasing, positive_rates
-from truerank.models.factor_model import check_not_negative, check_positive
-from truerank.numerics.dtypes import is_number
 
 
 @dataclass(slots=True, eq=False)

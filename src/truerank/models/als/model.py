@@ -10,19 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.checks import check_counts, check_positive
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.execution import Progress
 from truerank.models.als.problem import Problem, Ridge, rows_of
 from truerank.models.als.solvers import SOLVERS, Method, Solver, alternate, objective, solve_exactly
-from truerank.models.factor_model import (
-    FactorModel,
-    Factors,
-    check_counts,
-    check_factor_room,
-    check_positive,
-    start_factors,
-)
+from truerank.models.factor_model import FactorModel, Factors, check_factor_room, start_factors
 from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.threads import on_all_cores
 from truerank.rng import checked_seed

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.checks import check_positive
 from truerank.data.interactions import Interactions
 from truerank.models.als.model import ALSModel
 from truerank.models.als.problem import Ridge, frequency_scaled, observed
-from truerank.models.factor_model import check_positive
 
 
 @dataclass(slots=True, eq=False)

@@ -9,9 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.checks import (
+    check_counts,
+    check_dropout,
+    check_not_negative,
+    check_positive,
+    is_number,
+)
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
-from truerank.models.factor_model import check_counts, check_not_negative, check_positive
 from truerank.models.learned_linear.bases import (
     base_of,
     check_spectral,
@@ -27,7 +33,6 @@ from truerank.models.learned_linear.parameters import coefficients
 from truerank.models.learned_linear.scoring import LinearModel
 from truerank.models.learned_linear.validation import learners_and_judges
 from truerank.models.linear.spectrum import Spectrum, decompose
-from truerank.numerics.dtypes import check_dropout, is_number
 from truerank.numerics.memory import check_room
 from truerank.rng import checked_seed
 

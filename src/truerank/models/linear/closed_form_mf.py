@@ -7,12 +7,13 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from truerank.checks import check_l2, whole_number
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
 from truerank.models.linear.encoder import EncoderModel
 from truerank.models.linear.spectrum import Spectrum, decompose
 from truerank.models.usual import instead, is_usual, usual
-from truerank.numerics.dtypes import Precision, check_l2, check_rank, dtype_of
+from truerank.numerics.dtypes import Precision, dtype_of
 
 
 @dataclass(slots=True, eq=False)
@@ -56,7 +57,7 @@ class ClosedFormMF(EncoderModel):
     def __post_init__(self) -> None:
         check_l2(self.l2, zero=True)
         if self.rank is not None:
-            check_rank(self.rank)
+            whole_number("rank", self.rank)
         dtype_of(self.dtype)
 
     def fit(self, interactions: Interactions, *, spectrum: Spectrum | None = None) -> Self:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.checks import check_l2
 from truerank.data.interactions import Interactions
 from truerank.models.debiasing import check_debiasing, positive_rates
 from truerank.models.input_checks import check_history
@@ -16,7 +17,7 @@ from truerank.models.item_item import ItemItemModel, ItemItemScorer
 from truerank.models.linear.ease import inverse_gram
 from truerank.models.linear.gram import gram, mirror
 from truerank.models.linear.zero_diagonal import divide_by_diagonal
-from truerank.numerics.dtypes import Precision, check_l2, dtype_of
+from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.memory import check_room
 from truerank.numerics.threads import on_all_cores
 

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.checks import check_dropout, check_l2
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.models.item_item import ItemItemModel
 from truerank.models.linear.ease import inverse_gram
 from truerank.models.linear.gram import mirror
-from truerank.numerics.dtypes import Precision, check_dropout, check_l2, dtype_of
+from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.threads import on_all_cores
 
 

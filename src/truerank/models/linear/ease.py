@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.checks import check_l2
 from truerank.data.interactions import Interactions
 from truerank.execution import Progress
 from truerank.models.item_item import ItemItemModel
 from truerank.models.linear.gram import gram
 from truerank.models.linear.zero_diagonal import divide_by_diagonal
 from truerank.numerics.blocked_inverse import invert_in_place, steps
-from truerank.numerics.dtypes import Precision, check_l2, dtype_of
+from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.memory import check_room
 
 

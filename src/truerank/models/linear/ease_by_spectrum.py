@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg import blas
 
+from truerank.checks import check_l2
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
 from truerank.models.base import TrainedOn
@@ -42,7 +43,7 @@ from truerank.models.linear.gram import gram
 from truerank.models.linear.grid_of_spectrum import shrink_regression
 from truerank.models.linear.spectrum import LAPACK_ITEMS, Spectrum, decompose
 from truerank.models.linear.zero_diagonal import divide_by_diagonal
-from truerank.numerics.dtypes import Precision, check_l2, dtype_of
+from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.memory import check_room
 from truerank.numerics.products import sparse_times
 from truerank.numerics.threads import on_all_cores

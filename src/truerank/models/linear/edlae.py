@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.arrays import Indices, Scores
+from truerank.checks import whole_number
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.models.base import State
@@ -19,7 +20,7 @@ from truerank.models.linear.ease import inverse_gram
 from truerank.models.linear.low_rank_edlae import Convergence, Solver, solve_low_rank
 from truerank.models.linear.low_rank_scorer import LowRankScorer
 from truerank.models.linear.zero_diagonal import divide_by_diagonal
-from truerank.numerics.dtypes import Precision, check_rank, dtype_of
+from truerank.numerics.dtypes import Precision, dtype_of
 
 
 @dataclass(slots=True, eq=False)
@@ -64,8 +65,8 @@ class EDLAE(ItemItemModel):
     def __post_init__(self) -> None:
         check_denoising(self.p, self.l2)
         if self.rank is not None:
-            check_rank(self.rank)
-        check_rank(self.iterations, "iterations")
+            whole_number("rank", self.rank)
+        whole_number("iterations", self.iterations)
         if self.solver not in ("descent", "admm"):
             raise InvalidArgumentError("solver", self.solver, "'descent' or 'admm'")
         dtype_of(self.dtype)

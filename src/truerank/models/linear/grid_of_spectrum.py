@@ -22,13 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Indices
+from truerank.checks import check_l2
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models.base import TrainedOn
 from truerank.models.factor_model import FactorScores
 from truerank.models.input_checks import check_history
 from truerank.models.linear.spectrum import Spectrum, decompose
-from truerank.numerics.dtypes import Precision, check_l2, dtype_of
+from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.memory import check_room
 from truerank.numerics.products import sparse_times
 from truerank.numerics.threads import on_all_cores

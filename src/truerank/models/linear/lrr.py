@@ -9,12 +9,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.checks import check_l2, whole_number
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.models.linear.encoder import EncoderModel
 from truerank.models.linear.reduced_rank import reduced_rank_regression
 from truerank.models.linear.spectrum import Spectrum, decompose
-from truerank.numerics.dtypes import Precision, check_l2, check_rank, dtype_of
+from truerank.numerics.dtypes import Precision, dtype_of
 
 
 @dataclass(slots=True, eq=False)
@@ -56,7 +57,7 @@ class LRR(EncoderModel):
 
     def __post_init__(self) -> None:
         if self.rank is not None:
-            check_rank(self.rank)
+            whole_number("rank", self.rank)
         if isinstance(self.l2, Sequence | np.ndarray):
             for value in self.l2:
                 check_l2(value, zero=True)

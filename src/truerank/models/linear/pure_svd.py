@@ -7,11 +7,12 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from truerank.checks import whole_number
 from truerank.data.interactions import Interactions
 from truerank.models.linear.encoder import EncoderModel
 from truerank.models.linear.spectrum import Spectrum, decompose
 from truerank.models.usual import instead, is_usual, usual
-from truerank.numerics.dtypes import Precision, check_rank, dtype_of
+from truerank.numerics.dtypes import Precision, dtype_of
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +43,7 @@ class PureSVD(EncoderModel):
     user_factors: NDArray[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_rank(self.rank)
+        whole_number("rank", self.rank)
         dtype_of(self.dtype)
 
     def fit(self, interactions: Interactions, *, spectrum: Spectrum | None = None) -> Self:

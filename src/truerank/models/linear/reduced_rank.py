@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from truerank.checks import whole_number
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models.linear.gram import gram
 from truerank.models.linear.spectrum import LAPACK_ITEMS
-from truerank.numerics.dtypes import check_rank
 from truerank.numerics.memory import check_room
 
 Matrix = NDArray[np.float64]
@@ -52,7 +52,7 @@ def reduced_rank_regression(
             "penalty", f"of shape {penalty.shape}", f"finite, of shape ({n},) or ({n}, {n})"
         )
     if rank is not None:
-        check_rank(rank)
+        whole_number("rank", rank)
     if n > LAPACK_ITEMS:
         raise InvalidDataError(
             f"a general penalty on {n:,} items is beyond LAPACK's safe size of {LAPACK_ITEMS:,}; "

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.checks import check_l2, check_not_negative, check_positive
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.execution import Progress, Threads, available_cores, closed_after
-from truerank.models.factor_model import check_not_negative, check_positive
 from truerank.models.item_item import ItemItemModel
-from truerank.numerics.dtypes import Precision, check_l2, dtype_of
+from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.memory import check_room
 
 GRAM_BYTES = 2**30

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from truerank.checks import whole_number
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
 from truerank.execution import Progress
 from truerank.models.linear.gram import gram
-from truerank.numerics.dtypes import Precision, check_rank, dtype_of
+from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.lanczos import largest_eigenpairs
 from truerank.numerics.memory import GIGABYTE, check_room, most_that_fit
 
@@ -53,7 +54,7 @@ class Spectrum:
 
     def first(self, k: int, model: str = "the model") -> Spectrum:
         """The ``k`` largest; a sentence where the data have no ``k``."""
-        check_rank(k)
+        whole_number("rank", k)
         if k > self.rank:
             raise InvalidDataError(
                 f"rank {k:,} was asked of {model}, and these data have rank {self.rank:,}; "
@@ -83,7 +84,7 @@ def decompose(
     """
     n, m = interactions.n_items, interactions.n_users
     if rank is not None:
-        check_rank(rank)
+        whole_number("rank", rank)
     wanted = n if rank is None else min(rank, n, m)
     X = interactions.matrix(dtype=dtype_of(dtype))
     if n <= DENSE_ITEMS or wanted >= DENSE_SHARE * n:

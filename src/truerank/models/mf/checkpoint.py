@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Float32
+from truerank.checks import is_number
 from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
 from truerank.files import HEADER_LIMIT, parse_header, readable_errors, written_whole
 from truerank.models.mf.rows import Table
@@ -30,7 +31,6 @@ from truerank.models.stored_arrays import (
     digests,
     read_array,
 )
-from truerank.numerics.dtypes import is_number
 
 KIND, FORMAT = "truerank checkpoint", 2
 

@@ -10,12 +10,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.checks import check_counts
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.files import check_folder, check_target
 from truerank.losses import inputs_of
 from truerank.models.base import State
-from truerank.models.factor_model import FactorModel, Factors, check_counts, start_factors
+from truerank.models.factor_model import FactorModel, Factors, start_factors
 from truerank.models.mf.batches import WHOLE_BATCH, Plan
 from truerank.models.mf.checkpoint import Training, plain_settings, read_checkpoint
 from truerank.models.mf.choosing_judges import choose_judges

@@ -9,14 +9,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.checks import (
+    check_counts,
+    check_dropout,
+    check_not_negative,
+    check_one_of,
+    check_positive,
+    is_number,
+)
 from truerank.errors import InvalidArgumentError
 from truerank.metrics import parse
-from truerank.models.factor_model import (
-    Factors,
-    check_counts,
-    check_not_negative,
-    check_positive,
-)
+from truerank.models.factor_model import Factors
 from truerank.models.mf.fitting import TrainedMF
 from truerank.models.mf.objective import NEGATIVES
 from truerank.models.mf.rows import OPTIMISERS
@@ -25,12 +28,10 @@ from truerank.models.mf.settings import (
     check_debiased,
     check_flags,
     check_loss,
-    check_one_of,
     check_single,
     checked_shared,
 )
 from truerank.models.usual import usual
-from truerank.numerics.dtypes import check_dropout, is_number
 from truerank.rng import checked_seed
 
 SIMILARITIES = ("dot", "cosine")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -28,14 +27,6 @@ UNBOUNDED = {
 
 NO_LOGITS = ("mse", "mse_debiased", "ccl", "ccl_debiased")
 """Losses whose scores have targets of their own: a logarithm taken off them corrects nothing."""
-
-
-def check_one_of(name: str, value: object, known: tuple[str, ...]) -> None:
-    """One of these words, or a sentence with the nearest."""
-    if value not in known:
-        near = difflib.get_close_matches(str(value).lower(), known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else ""
-        raise InvalidArgumentError(name, value, f"one of {', '.join(known)}", hint)
 
 
 def check_loss(loss: Loss, parameters: dict[str, Any] | None) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.checks import check_counts, check_not_negative
 from truerank.errors import InvalidArgumentError
-from truerank.models.factor_model import check_counts, check_not_negative
 from truerank.numerics.dtypes import dtype_of
 
 Similarity = Literal["cosine", "jaccard", "dice", "pearson"]

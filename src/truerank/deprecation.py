@@ -1,0 +1,79 @@
+"""Old names that keep working for one release, with a warning that says the new one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from truerank.errors import InvalidArgumentError
+
+Renamed = TypeVar("Renamed", bound=Callable[..., Any])
+
+OLD_NAMES = "__old_parameter_names__"
+
+
+def renamed_parameters(**new_of_old: str) -> Callable[[Renamed], Renamed]:
+    """Let a function, or a class when it is made, take parameters by their old names too.
+
+    >>> @renamed_parameters(reg="l2")
+    ... def penalty(l2=1.0):
+    ...     return l2
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     penalty(reg=3.0)
+    3.0
+    >>> str(caught[0].message)
+    "the parameter 'reg' of penalty is called 'l2' now; the old name goes with the next release"
+    """
+
+    def decorate(target: Renamed) -> Renamed:
+        if isinstance(target, type):
+            target.__init__ = _translating(target.__init__, target.__name__, new_of_old)  # type: ignore[misc]
+            for old, new in new_of_old.items():
+                setattr(target, old, _old_attribute(target.__name__, old, new))
+            setattr(target, OLD_NAMES, dict(getattr(target, OLD_NAMES, {})) | new_of_old)
+            return target
+        return cast("Renamed", _translating(target, target.__name__, new_of_old))
+
+    return decorate
+
+
+def current_names(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters under the names they have now: what a file of the last release holds."""
+    names: Mapping[str, str] = getattr(kind, OLD_NAMES, {})
+    return {names.get(name, name): value for name, value in values.items()}
+
+
+def old_name(what: str, new: str, stacklevel: int = 3) -> None:
+    """Say that a name is old, to whoever called the caller."""
+    warnings.warn(
+        f"{what} is called {new!r} now; the old name goes with the next release",
+        DeprecationWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def _translating(function: Any, owner: str, new_of_old: Mapping[str, str]) -> Any:
+    @wraps(function)
+    def translated(*args: Any, **given: Any) -> Any:
+        for old in [name for name in given if name in new_of_old]:
+            new = new_of_old[old]
+            if new in given:
+                raise InvalidArgumentError(
+                    new, given[new], f"given once: {old} is its old name", f"leave {old} out"
+                )
+            old_name(f"the parameter {old!r} of {owner}", new)
+            given[new] = given.pop(old)
+        return function(*args, **given)
+
+    return translated
+
+
+def _old_attribute(owner: str, old: str, new: str) -> property:
+    def read(self: Any) -> Any:
+        old_name(f"the attribute {old!r} of {owner}", new)
+        return getattr(self, new)
+
+    return property(read)

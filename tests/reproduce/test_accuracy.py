@@ -10,6 +10,7 @@ import truerank as tr
 from truerank.errors import InvalidArgumentError, InvalidDataError, MissingExtraError
 from truerank.estimators.simulate import simulate
 from truerank.metrics import Metric
+from truerank.ranking.design_spec import design_words, parse_design
 from truerank.reproduce import exact_ranks as exact_ranks_module
 from truerank.reproduce import fitted
 from truerank.reproduce.accuracy import (
@@ -27,7 +28,6 @@ from truerank.reproduce.accuracy import (
 )
 from truerank.reproduce.cost_curve import cost_curve
 from truerank.reproduce.coverage import measure_coverage
-from truerank.reproduce.design_words import design_words, parse_design
 from truerank.reproduce.exact_ranks import ExactRanks, exact_ranks, one_of_each_user
 from truerank.reproduce.fits import Fits
 from truerank.reproduce.published import all_figures, published_figure

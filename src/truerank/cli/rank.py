@@ -177,7 +177,7 @@ def parse_design_words(text: str) -> Design:
     >>> parse_design_words("users m=1000 sampled n=100")
     Users(m=1000, inner=Sampled(n=100, replacement=False))
     """
-    from truerank.reproduce.design_words import parse_design
+    from truerank.ranking.design_spec import parse_design
 
     first = next(iter(text.split()), "")
     if first not in DESIGNS:

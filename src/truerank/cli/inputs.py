@@ -226,9 +226,10 @@ def noted() -> Iterator[None]:
     """Says what the library says about data while it reads them, one remark each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
+        warnings.filterwarnings("always", module=r"truerank\.", category=DeprecationWarning)
         yield
     for warning in caught:
-        if issubclass(warning.category, DataWarning):
+        if issubclass(warning.category, DataWarning | DeprecationWarning):
             remark(f"note: {in_our_words(str(warning.message))}")
         else:
             warnings.warn_explicit(

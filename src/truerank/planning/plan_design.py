@@ -44,7 +44,7 @@ from truerank.planning.pilots import pilot_laws, pilot_value
 from truerank.planning.precision_target import Wish
 from truerank.planning.result import Plan, PlanOption
 from truerank.ranking import Adaptive, Full, RankTable, Sampled, Users
-from truerank.ranking.design_spec import design_words
+from truerank.ranking.design_spec import format_design
 from truerank.ranking.designs import InnerDesign
 from truerank.rng import checked_seed
 
@@ -231,7 +231,7 @@ def _option(
     pairs = scored_pairs(found.design, n_users=m, n_items=n_items, per_row=found.per_row)
     return PlanOption(
         design=design,
-        words=design_words(design),
+        words=format_design(design),
         n_users=m,
         error=value * float(np.sqrt(bias + rest)),
         bias=value * float(np.sqrt(bias)),

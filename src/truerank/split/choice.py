@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, Message
 from truerank.rng import Stream, addresses
 from truerank.split.pairs import Mask
 from truerank.split.rules import check_choice
@@ -79,7 +79,8 @@ def timestamps(data: Interactions, purpose: str) -> NDArray[np.int64]:
     """The timestamps, or a sentence that says what needed them."""
     if data.timestamps is None:
         raise InvalidDataError(
-            f"{purpose} needs timestamps and these interactions have none; pass timestamp= when "
-            "making them, or choose at random"
+            f"{purpose} needs timestamps and these interactions have none; "
+            + Message("pass timestamp= when making them", "name their column with --time-column")
+            + ", or choose at random"
         )
     return data.timestamps

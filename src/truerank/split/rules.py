@@ -20,7 +20,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, Message
 from truerank.split.pairs import Mask, contained
 from truerank.split.result import Dropped, Rule, Split, SplitReport
 
@@ -146,7 +146,8 @@ def _leak_sentence(held_out: Interactions, leak: Mask) -> str:
     return (
         f"{int(leak.sum()):,} of {len(held_out):,} held-out pairs are in the training part as "
         f"well, the first is user {held_out.user_ids[user]}, item {held_out.item_ids[item]}: "
-        "a leak; take them out of the held-out part with overlap='drop', or say overlap='keep'"
+        "a leak; take them out of the held-out part with "
+        + Message("overlap='drop', or say overlap='keep'", "overlap=drop, or say overlap=keep")
     )
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from truerank.arrays import Float32, Int
 from truerank.data.id_order import encode_text, find_ids
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, Message
 
 DuplicateRule = Literal["error", "first", "last", "sum", "max"]
 DUPLICATE_RULES: tuple[str, ...] = get_args(DuplicateRule)
@@ -159,14 +159,23 @@ def checked_weights(weight: ArrayLike, n: int) -> Float32:
     try:
         values = np.asarray(weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidDataError(f"weights must be numbers: {error}; convert them first") from None
+        raise InvalidDataError(
+            f"weights must be numbers: {error}; "
+            + Message(
+                "convert them first", "convert them, or count every row with --rating-column none"
+            )
+        ) from None
     _same_length(values, n, "weight")
     limit = float(np.finfo(np.float32).max)
     bad = ~(np.abs(values) <= limit)
     if bad.any():
         raise InvalidDataError(
             f"weights must be finite (and within float32), got {values[np.argmax(bad)]} in row "
-            f"{int(np.argmax(bad))} ({int(bad.sum()):,} such rows); drop these rows or fill them in"
+            f"{int(np.argmax(bad))} ({int(bad.sum()):,} such rows); "
+            + Message(
+                "drop these rows or fill them in",
+                "drop these rows or fill them in, or count every row with --rating-column none",
+            )
         )
     return values.astype(np.float32) + np.float32(0.0)
 
@@ -201,7 +210,10 @@ def _parsed_times(values: NDArray[Any]) -> NDArray[Any]:
         pass  # the sentence below says it better
     raise InvalidDataError(
         f"timestamps must be whole numbers or dates (datetime64), got {values.flat[:1]}; "
-        "parse them first"
+        + Message(
+            "parse them first",
+            "write them as 2005-03-14 or in seconds, or do without: --time-column none",
+        )
     )
 
 

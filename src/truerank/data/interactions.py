@@ -21,7 +21,7 @@ from truerank.data.input_columns import (
     index_ids,
 )
 from truerank.data.positives import only_positives
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, Message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,7 +146,11 @@ class Interactions:
                 raise InvalidDataError(
                     f"{int(repeated.sum()):,} of {len(rows):,} rows repeat a (user, item) pair, "
                     f"the first is user {users[rows[first]]}, item {items[columns[first]]}; "
-                    "say what a repeat means with duplicates='first', 'last', 'sum' or 'max'"
+                    "say what a repeat means with "
+                    + Message(
+                        "duplicates='first', 'last', 'sum' or 'max'",
+                        "--duplicates first, last, sum or max",
+                    )
                 )
             rows, columns, weights, times = merge_duplicates(
                 rows, columns, weights, times, repeated, duplicates

@@ -16,7 +16,7 @@ import numpy as np
 
 from truerank.arrays import Float32, Mask
 from truerank.data.input_columns import checked_weights
-from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError
+from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError, option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,13 +76,13 @@ def _positive(ratings: Float32, min_rating: float | None) -> Mask:
         least = "above 0" if min_rating is None else f"at least {min_rating:g}"
         raise InvalidDataError(
             f"no rating is {least}, they run from {low:g} to {high:g}, so there are no positives; "
-            "say what counts as one with min_rating="
+            "say what counts as one with " + option("min_rating")
         )
     if min_rating is None:
         warnings.warn(
             f"{np.count_nonzero(~keep):,} of {len(keep):,} interactions have a rating of 0 or less "
             f"(the lowest is {low:g}) and do not count as positives; draw the line elsewhere with "
-            "min_rating=",
+            + option("min_rating"),
             DataWarning,
             stacklevel=5,
         )

@@ -44,7 +44,7 @@ from truerank.planning.precision_target import PrecisionTarget
 from truerank.planning.predicted_error import TRIALS, PredictedError, predict
 from truerank.planning.result import Plan, PlanOption
 from truerank.ranking import Adaptive, Full, RankTable, Sampled, Users
-from truerank.ranking.design_spec import design_words
+from truerank.ranking.design_spec import format_design
 from truerank.ranking.designs import InnerDesign
 from truerank.rng import checked_seed
 
@@ -243,7 +243,7 @@ def _option(
     pairs = scored_pairs(found.design, n_users=m, n_items=n_items, per_row=found.per_row)
     return PlanOption(
         design=design,
-        words=design_words(design),
+        words=format_design(design),
         n_users=m,
         error=value * float(np.sqrt(bias + rest)),
         bias=value * float(np.sqrt(bias)),

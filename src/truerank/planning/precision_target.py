@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from truerank.errors import InvalidArgumentError
+from truerank.errors import InvalidArgumentError, option
 from truerank.estimators.population import Population
 from truerank.planning.numbers import is_finite
 from truerank.planning.predicted_error import PredictedError
@@ -98,14 +98,15 @@ class PrecisionTarget:
             return InvalidArgumentError(
                 self.kind, self.size,
                 f"at least {smallest:.2g}, the error for future users that {n_users:,} users leave",
-                "take more users, or say population='finite' for the metric of these alone",
+                "take more users, or say " + option("population", "finite")
+                + " for the metric of these alone",
             )  # fmt: skip
         smallest = best * self._certainty
         return InvalidArgumentError(
             self.kind, self.size,
             f"at least {smallest:.2g}, the smallest difference that {n_users:,} users can show "
             f"with {self.power:.0%} power",
-            "take more users, or models that are more alike (correlation=)",
+            "take more users, or models that are more alike (" + option("correlation") + ")",
         )  # fmt: skip
 
     def __str__(self) -> str:

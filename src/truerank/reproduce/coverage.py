@@ -24,7 +24,7 @@ from truerank.estimators.methods.table import SLOW_TO_REFIT
 from truerank.estimators.simulate import simulate
 from truerank.metrics import Metric
 from truerank.ranking import RankTable
-from truerank.ranking.design_spec import REFERENCE_WORDS, parse_design
+from truerank.ranking.design_spec import REFERENCE_SPEC, parse_design
 from truerank.reproduce.accuracy import MEASURES, StudyPlan
 from truerank.reproduce.exact_ranks import ExactRanks
 from truerank.reproduce.fits import Fits
@@ -38,7 +38,7 @@ CUTOFFS = (1, 5, 10, 20, 50)
 DEFAULT_COVERAGE_PLAN: StudyPlan = (
     ("sampled n=100 replacement", ("naive", "mle", "bv-mle", "mn-mle", "auto")),
     ("sampled n=500 replacement", ("auto",)),
-    (REFERENCE_WORDS, ("mle", "auto")),
+    (REFERENCE_SPEC, ("mle", "auto")),
     ("adaptive", ("mle", "auto")),
 )
 """Designs in words and the methods measured on each; mle at n = 500 takes seconds an interval."""

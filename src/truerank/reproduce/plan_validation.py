@@ -24,7 +24,7 @@ from truerank.planning.pilots import pilot_distributions, pilot_value
 from truerank.planning.predicted_error import TRIALS, predict
 from truerank.planning.trials import auto_values
 from truerank.ranking import Adaptive, Full, RankTable, Sampled, Users
-from truerank.ranking.design_spec import design_words
+from truerank.ranking.design_spec import format_design
 from truerank.ranking.designs import InnerDesign
 from truerank.reproduce.exact_ranks import ExactRanks
 
@@ -139,7 +139,7 @@ def validate_plan(
                         model=pair.model,
                         metric=str(chosen),
                         source=own.source,
-                        design=design_words(design),
+                        design=format_design(design),
                         predicted=float(error) / truth,
                         observed=float(np.sqrt((off**2).mean())),
                         bias=float(off.mean()),
@@ -174,7 +174,7 @@ def _known(
     some = Users(min(pilot_users, len(table) // 2), way)
     pilot = simulate(table, some, seed=PILOT_SEED + seed)
     distributions = pilot_distributions(pilot, n_items, metric, seed=seed)
-    return _Known(distributions, pilot_value(pilot, metric), f"pilot, {design_words(way)}")
+    return _Known(distributions, pilot_value(pilot, metric), f"pilot, {format_design(way)}")
 
 
 def _estimates(tables: list[RankTable], metric: Metric, step: Callable[[], None]) -> Float:

@@ -9,7 +9,7 @@ import numpy as np
 from truerank.arrays import Int, Mask
 from truerank.checks import check_one_of
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, Message
 from truerank.rng import Stream, addresses
 
 By = Literal["random", "latest"]
@@ -71,7 +71,8 @@ def timestamps(data: Interactions, purpose: str) -> Int:
     """The timestamps, or a sentence that says what needed them."""
     if data.timestamps is None:
         raise InvalidDataError(
-            f"{purpose} needs timestamps and these interactions have none; pass timestamp= when "
-            "making them, or choose at random"
+            f"{purpose} needs timestamps and these interactions have none; "
+            + Message("pass timestamp= when making them", "name their column with --time-column")
+            + ", or choose at random"
         )
     return data.timestamps

@@ -22,7 +22,7 @@ import numpy as np
 from truerank.arrays import Mask
 from truerank.checks import check_one_of
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidDataError
+from truerank.errors import InvalidDataError, Message
 from truerank.split.pair_sets import contained
 from truerank.split.result import Dropped, Split, SplitDescription, SplitReport
 
@@ -144,7 +144,8 @@ def _leak_sentence(held_out: Interactions, leak: Mask) -> str:
     return (
         f"{int(leak.sum()):,} of {len(held_out):,} held-out pairs are in the training part as "
         f"well, the first is user {held_out.user_ids[user]}, item {held_out.item_ids[item]}: "
-        "a leak; take them out of the held-out part with overlap='drop', or say overlap='keep'"
+        "a leak; take them out of the held-out part with "
+        + Message("overlap='drop', or say overlap='keep'", "overlap=drop, or say overlap=keep")
     )
 
 

@@ -25,6 +25,7 @@ from truerank.estimators import estimate
 from truerank.metrics import Metric
 from truerank.ranking import RankTable, Users
 from truerank.search.examination import N_BOOT, Examination
+from truerank.search.trial import nan_as_none
 
 NOTICEABLE = 0.05
 """Growth of a standard error that its own error, from 200 resamples, does not hide."""
@@ -68,8 +69,7 @@ class Certainty:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; what is not known is None."""
-        values = asdict(self)
-        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
+        return nan_as_none(asdict(self))
 
 
 def certainty_of(table: RankTable, exam: Examination) -> Certainty | None:

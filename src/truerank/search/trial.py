@@ -47,8 +47,7 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; what is not a number is None."""
-        values = asdict(self)
-        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
+        return nan_as_none(asdict(self))
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Trial:
@@ -65,6 +64,15 @@ class Trial:
 
 
 _FLOATS = ("value", "std_error")
+
+
+def nan_as_none(values: dict[str, Any]) -> dict[str, Any]:
+    """The same values, ready for JSON, which has no nan.
+
+    >>> nan_as_none({"value": math.nan, "note": ""})
+    {'value': None, 'note': ''}
+    """
+    return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
 
 
 def setting_key(parameters: Parameters) -> str:

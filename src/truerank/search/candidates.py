@@ -97,7 +97,7 @@ class Maker:
         return model if fitted is None else fitted
 
 
-class Fits:
+class SharedFits:
     """Fitted models of one search, sharing a decomposition where that is possible and pays.
 
     LRR, ClosedFormMF and PureSVD always share one. EASE does by the rule of

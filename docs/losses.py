@@ -27,8 +27,8 @@ from truerank.report.figures_losses import parameter_figure
 from truerank.reproduce.claims import LEVEL, answers
 from truerank.reproduce.equal_search import expected_best
 from truerank.reproduce.loss_recipe import LossCurve, LossRecipe, LossRow, loss_recipe
-from truerank.reproduce.loss_table import LossLine, LossTable, reached
-from truerank.reproduce.loss_trials import RECORD, Trial, write_record
+from truerank.reproduce.loss_table import LossLine, LossTableRuns, reached
+from truerank.reproduce.loss_trials import RECORD, LossTrial, write_record
 from truerank.split import Split, ratio
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -49,7 +49,7 @@ def main() -> None:
     recipe = loss_recipe()
     rows = [recipe.row(name) for name in given.row] if given.row else recipe.rows
     names = given.data or list(dict.fromkeys(data for row in rows for data in row.tried))
-    tables = {data: LossTable(data, cache=given.cache, workers=given.workers) for data in names}
+    tables = {data: LossTableRuns(data, cache=given.cache, workers=given.workers) for data in names}
     parts = []
     for data, table in tables.items():
         lines = []
@@ -75,10 +75,10 @@ def main() -> None:
     PAGE.write_text(text, encoding="utf-8")
 
 
-def record(table: LossTable, row: LossRow, trials: Sequence[Trial]) -> None:
+def record(table: LossTableRuns, row: LossRow, trials: Sequence[LossTrial]) -> None:
     """Add these trials to the record, those known with their rates in the place of others."""
     path = Path(str(files("truerank.reproduce") / "recipes" / RECORD))
-    known = {k: Trial.of(t) for k, t in json.loads(path.read_text(encoding="utf-8")).items()}
+    known = {k: LossTrial.of(t) for k, t in json.loads(path.read_text(encoding="utf-8")).items()}
     known |= {table.key(row, trial.setting, trial.seed): trial for trial in trials}
     write_record(path, known.items())
 
@@ -232,7 +232,7 @@ def tried(lines: Sequence[LossLine]) -> str:
     return _table(["loss", "setting", "validation", "best epoch", "time"], rows)
 
 
-def draw(recipe: LossRecipe, curve: LossCurve, table: LossTable, folder: Path) -> str:
+def draw(recipe: LossRecipe, curve: LossCurve, table: LossTableRuns, folder: Path) -> str:
     """A figure, and the line of the page that shows it."""
     found = table.curve(curve)
     for name, trials in found.items():

@@ -8,6 +8,7 @@ import numpy as np
 
 from truerank.arrays import Float
 from truerank.data.id_order import distinct_ids
+from truerank.errors import Message
 from truerank.estimators.bounds.blind_spot import blind_spot, is_blind
 from truerank.estimators.bounds.ceiling import ceiling_notes
 from truerank.estimators.bounds.identification import compatible_set
@@ -41,7 +42,10 @@ def diagnose(
     if not bounds:
         examined = bool(table.is_exact.all())
         if not examined:
-            common.append("what the samples cannot tell was not examined (bounds=False)")
+            common.append(
+                "what the samples cannot tell was not examined "
+                + Message("(bounds=False)", "(--no-bounds)")
+            )
         notes = tuple(common)
         unbounded = Diagnostics(
             scored=scored, examined=examined, suspicions=suspicions, notes=notes
@@ -152,7 +156,7 @@ _MISFIT_BY_TIES = {
         "half, ranks in a sample are no draws from the catalogue; break ties at random"
     ),
 }
-"""Under the other rules a sample obeys its law: see ranking.ties."""
+"""Under the other rules a sample obeys its law: see numerics.ties."""
 
 _NAIVE = (
     "this is the metric on the samples, not on the catalogue: it depends on the sample size "

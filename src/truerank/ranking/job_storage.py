@@ -17,9 +17,10 @@ from truerank.files import readable_errors
 from truerank.ranking.backends.base import Backend
 from truerank.ranking.backends.factors import FactorBackend
 from truerank.ranking.backends.item_item import ItemItemBackend
-from truerank.ranking.designs import Adaptive, Full, Given, Levels, Sampled
+from truerank.ranking.designs import Adaptive, Full, Given, Sampled
 from truerank.ranking.jobs import RankJob, RowDesign
 from truerank.ranking.rows import Rows
+from truerank.ranking.stages import Stages
 
 Arrays = dict[str, NDArray[Any]]
 BACKENDS: dict[str, type[FactorBackend | ItemItemBackend]] = {
@@ -58,7 +59,7 @@ def save_job(job: RankJob, folder: Path) -> None:
     described = {
         "backend": kind,
         "design": job.design.describe(),
-        "levels": job.levels and job.levels.describe(),
+        "levels": job.stages and job.stages.describe(),
         "tie_rule": job.rows.tie_rule,
         "tie_word": int(job.rows.tie_word),
     }
@@ -83,7 +84,7 @@ def load_job(folder: str) -> RankJob:
         ),
         backend=backend,
         design=_design(described["design"], place / "design"),
-        levels=described["levels"] and Levels.from_dict(described["levels"]),
+        stages=described["levels"] and Stages.from_dict(described["levels"]),
     )
 
 

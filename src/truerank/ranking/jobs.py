@@ -9,8 +9,9 @@ import numpy as np
 from truerank.arrays import Int
 from truerank.execution import available_cores
 from truerank.ranking.backends.base import Backend
-from truerank.ranking.designs import Adaptive, Full, Given, Levels, Sampled
+from truerank.ranking.designs import Adaptive, Full, Given, Sampled
 from truerank.ranking.rows import Rows
+from truerank.ranking.stages import Stages
 
 RowDesign = Full | Sampled | Adaptive | Given
 """The designs that rank a row; Users only chooses rows."""
@@ -20,13 +21,13 @@ RowDesign = Full | Sampled | Adaptive | Given
 class RankJob:
     """All rows to rank, ascending by user, with the backend and the design.
 
-    ``levels`` are those of a sampled design, scheduled before the job begins.
+    ``stages`` are those of a sampled design, planned before the job begins.
     """
 
     rows: Rows
     backend: Backend
     design: RowDesign
-    levels: Levels | None = None
+    stages: Stages | None = None
 
     def blocks(self) -> list[tuple[int, int]]:
         """Row ranges of about ``users_per_block`` whole users each."""
@@ -51,5 +52,5 @@ class RankJob:
                 ranks = self.backend.given(rows, indptr - indptr[0], negatives)
                 return ranks, np.diff(indptr) + 1
             case Sampled() | Adaptive():
-                levels = self.levels or self.design.levels(self.backend.n_items)
-                return self.backend.sampled(rows, levels, self.design.replacement)
+                stages = self.stages or self.design.stages(self.backend.n_items)
+                return self.backend.sampled(rows, stages, self.design.replacement)

@@ -16,7 +16,8 @@ from truerank.ranking.backends.rounding import (
     fill_row,
     guard_of,
 )
-from truerank.ranking.draws import draw_rivals, keep_chance, mark, unmark
+from truerank.ranking.draws import continue_chance, draw_rivals, mark, unmark
+from truerank.ranking.stages import compiled_most_rivals, compiled_probability_to_go_on
 
 STEP = 64
 """Scores looked at together where some of a tile are too near to say."""
@@ -35,30 +36,29 @@ def rank_sampled(
     excluded_items: NDArray[np.int32],
     n_candidates: NDArray[np.int64],
     n_items: int,
-    levels: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
+    stages: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
     replacement: bool,
     ties: Ties,
     scratch: tuple[NDArray[np.uint8], NDArray[np.int64]],
     out: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> None:
-    """Rank and sample size of each row, the sample grown level by level.
+    """Rank and sample size of each row, the sample grown stage by stage.
 
-    ``keys`` are the starting words of the draws; ``levels`` are sample sizes, the largest rank
+    ``keys`` are the starting words of the draws; ``stages`` are sample sizes, the largest rank
     that goes on from each, and that rank's probability to; ``scratch`` is marks, and room for the
     rivals.
     """
-    sizes, go_on, keep = levels
+    sizes, max_rank, continue_prob = stages
     marks, rivals = scratch
     out_rank, out_size = out
     for row in range(len(users)):
         user, target, key = users[row], targets[row], keys[row]
         excluded = excluded_items[excluded_indptr[user] : excluded_indptr[user + 1]]
-        # As many as there are would mean an exact rank, which repeated draws are not.
-        most = n_candidates[row] - (2 if replacement else 1)
+        most = compiled_most_rivals(n_candidates[row], replacement)
         mark(marks, target, excluded)
         better, tied, heads, used, drawn, rank = 0, 0, 0, 0, 0, 1
-        for level in range(len(sizes)):
-            wanted = min(sizes[level] - 1, most)
+        for stage in range(len(sizes)):
+            wanted = min(sizes[stage] - 1, most)
             used = draw_rivals(
                 rivals, drawn, wanted, key, used, n_items, n_candidates[row] - 1, replacement, marks
             )
@@ -69,9 +69,8 @@ def rank_sampled(
             drawn = wanted
             whole = drawn == most and not replacement
             rank = rank_from(better, tied, heads, ties.rule, whole)
-            if drawn == most or rank > go_on[level]:
-                break
-            if rank == go_on[level] and keep_chance(key, level) >= keep[level]:
+            go_on = compiled_probability_to_go_on(rank, max_rank[stage], continue_prob[stage])
+            if drawn == most or continue_chance(key, stage) >= go_on:
                 break
         unmark(marks, target, excluded, rivals, drawn)
         out_rank[row] = rank

@@ -158,7 +158,7 @@ class Adaptive:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Given:
+class FixedNegatives:
     """Against negatives that somebody published, such as the 99 of NCF.
 
     A negative that is the target itself (NCF's file has 156) ties with it, so the tie rule
@@ -174,7 +174,7 @@ class Given:
     items: NDArray[np.int64] = field(init=False)
 
     def __repr__(self) -> str:
-        return f"Given({len(self.items):,} negatives of {len(self.indptr) - 1:,} pairs)"
+        return f"FixedNegatives({len(self.items):,} negatives of {len(self.indptr) - 1:,} pairs)"
 
     def __post_init__(self) -> None:
         given: Any = self.negatives
@@ -239,7 +239,7 @@ class Users:
         return {"kind": "users", "m": self.m, "inner": self.inner.describe()}
 
 
-Design = Full | Sampled | Adaptive | Given | Users
+Design = Full | Sampled | Adaptive | FixedNegatives | Users
 
 
 def _fitted(n: int, n_items: int) -> int:

@@ -22,7 +22,7 @@ from truerank.ranking.backends.select import backend_for, check_promise
 from truerank.ranking.checks import (
     as_indices,
     check_design,
-    check_given,
+    check_fixed_negatives,
     check_pairs,
     check_sizes,
     check_training,
@@ -30,10 +30,9 @@ from truerank.ranking.checks import (
     name_of,
 )
 from truerank.ranking.columns import as_ids
-from truerank.ranking.designs import Adaptive, Design, Full, Given, Sampled, Users
+from truerank.ranking.designs import Adaptive, Design, FixedNegatives, Full, Sampled, Users
 from truerank.ranking.header import CandidateRule, Header
-from truerank.ranking.job_storage import BlockTask, rank_block, save_job
-from truerank.ranking.jobs import RankJob, RowDesign
+from truerank.ranking.jobs import BlockTask, RankJob, RowDesign, rank_block, save_job
 from truerank.ranking.rows import Rows
 from truerank.ranking.stages import Stages
 from truerank.ranking.table import RankTable
@@ -192,8 +191,8 @@ def _rank(
     else:
         chosen, inner = np.arange(len(users)), design
     order = chosen if ascending else chosen[np.argsort(users[chosen], kind="stable")]
-    if isinstance(inner, Given):
-        check_given(inner, len(users), backend.n_items)
+    if isinstance(inner, FixedNegatives):
+        check_fixed_negatives(inner, len(users), backend.n_items)
         inner = inner if ascending else inner.take(order)
     rows = Rows.of(
         users[order],
@@ -209,7 +208,7 @@ def _rank(
     ranked, sizes = _run(RankJob(rows, backend, inner, stages), executor, progress)
     back = np.argsort(order, kind="stable")  # rows return in the order they came in
     users, items = users[order][back], items[order][back]
-    drawn = ties == "random" or not isinstance(design, Full | Given)
+    drawn = ties == "random" or not isinstance(design, Full | FixedNegatives)
     return RankTable(
         user=users if user_ids is None else user_ids[users],
         item=items if item_ids is None else item_ids[items],
@@ -285,6 +284,6 @@ def _sample_users(users: Int, m: int, seed: int) -> NDArray[np.int64]:
 
 
 def _candidate_rule(design: Design, exclude: Interactions | None) -> CandidateRule:
-    if isinstance(design, Given):
+    if isinstance(design, FixedNegatives):
         return "given"
     return "all" if exclude is None else "unseen"

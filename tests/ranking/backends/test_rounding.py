@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from slow_ranking import ItemItem, full_ranks, item_item_scores, place, scores_of
 
-from truerank.ranking import FactorScorer, Given, Sampled, rank_pairs
+from truerank.ranking import FactorScorer, FixedNegatives, Sampled, rank_pairs
 from truerank.ranking.backends.factors import FactorBackend
 
 
@@ -137,7 +137,7 @@ def test_item_item_sums_run_in_the_order_of_the_history(n: int | None, kind: str
     scorer = ItemItem(history, W if kind == "dense" else sparse.csr_array(W))
     if n == 20:  # few enough to be scored one by one
         lists = rng.integers(0, 400, (60, n))
-        table = rank_pairs(scorer, users, items, Given(lists))
+        table = rank_pairs(scorer, users, items, FixedNegatives(lists))
         rows = zip(users, items, lists, strict=True)
         rank = [place(scores[u], t, list(row), "random", 0, u, {t}) for u, t, row in rows]
     else:

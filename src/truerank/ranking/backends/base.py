@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Int
-from truerank.ranking.backends.kernels import rank_given, rank_sampled
+from truerank.ranking.backends.kernels import rank_fixed_negatives, rank_sampled
 from truerank.ranking.rows import Rows
 from truerank.ranking.scorer import check_real
 from truerank.ranking.stages import Stages
@@ -45,7 +45,7 @@ class Backend(Protocol):
     def sampled(self, rows: Rows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
         """Ranks among sampled candidates, and how many these were, the target included."""
 
-    def given(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
+    def fixed_negatives(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
         """Ranks among the given negatives, ``negatives[indptr[k]:indptr[k + 1]]`` of row k."""
 
 
@@ -95,9 +95,9 @@ class CompiledBackend(ABC):
             )  # fmt: skip
         return rank, size
 
-    def given(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
+    def fixed_negatives(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
         rank = np.empty(len(rows), np.int64)
-        rank_given(
+        rank_fixed_negatives(
             self.arrays(), rows.users, rows.targets, indptr, negatives, rows.ties, rank,
         )  # fmt: skip
         return rank

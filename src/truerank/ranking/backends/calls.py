@@ -80,7 +80,7 @@ class CallBackend:
 
         return follow_stages(stages, rows.n_candidates, replacement, meet, chance)
 
-    def given(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
+    def fixed_negatives(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
         counts = np.zeros((3, len(rows)), np.int64)
         longest = int(np.diff(indptr).max(initial=0)) + 1
         for some in _slices(np.arange(len(rows)), longest):

@@ -78,7 +78,7 @@ def rank_sampled(
 
 
 @njit(nogil=True, cache=True)
-def rank_given(
+def rank_fixed_negatives(
     scorer: Any,
     users: NDArray[np.int64],
     targets: NDArray[np.int64],

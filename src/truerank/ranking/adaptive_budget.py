@@ -73,8 +73,8 @@ def plan_sample_sizes(
         first_shares.append(float((here & (rank == 1)).mean()) / kept)
         alive = np.sort(rank[here & (rank <= max_rank[j])])
         # Of a few survivors in a pilot there may well be more in the table.
-        doubt = math.sqrt(len(alive)) + 1.0 if len(rank) < n_rows else 0.0
-        expected = len(alive) + doubt
+        spare = math.sqrt(len(alive)) + 1.0 if len(rank) < n_rows else 0.0
+        expected = len(alive) + spare
         total = design.budget or plain_cost(sizes[: j + 1], np.array(first_shares))
         part = FRONT * math.log(sizes[j + 1] / sizes[j]) / math.log(n_items / sizes[j])
         affordable = max(0.0, total - spent) * min(1.0, part) / step * len(rank)
@@ -83,7 +83,7 @@ def plan_sample_sizes(
             last = int(alive[min(int(affordable / scale), len(alive) - 1)]) if len(alive) else 1
             before, at = scale * (alive < last).sum(), scale * (alive == last).sum()
             max_rank[j] = last
-            continue_prob[j] = min(1.0, max(0.0, affordable - before) / max(at, doubt, 1e-9))
+            continue_prob[j] = min(1.0, max(0.0, affordable - before) / max(at, spare, 1e-9))
             expected = min(expected, affordable)
         spent += expected / len(rank) * step
         kept *= continue_prob[j] if max_rank[j] == 1 else 1.0

@@ -105,7 +105,7 @@ def test_the_margin_bounds_every_float32_score(dtype: Any, scale: float) -> None
     exact = np.array([scores_of(X, Y, user) for user in range(40)])
     with np.errstate(under="ignore"):
         product = (factors.user32 @ factors.item32.T).astype(np.float64)
-    assert (np.abs(product - exact) <= factors.margin[:, None]).all()
+    assert (np.abs(product - exact) <= factors.error_bound[:, None]).all()
 
 
 def test_the_scores_are_not_all_decided_in_float64() -> None:
@@ -115,7 +115,7 @@ def test_the_scores_are_not_all_decided_in_float64() -> None:
     backend = FactorBackend.of(X, Y)
     assert backend is not None
     scores = X @ Y.T
-    inside = np.abs(scores - scores[:, :1])[:, 1:] <= backend.factors.margin[:, None]
+    inside = np.abs(scores - scores[:, :1])[:, 1:] <= backend.factors.error_bound[:, None]
     assert inside.mean() < 1e-3
 
 

@@ -1,4 +1,4 @@
-"""Ranks of a block of rows under each design, compiled. :mod:`.scores` says what decides."""
+"""Ranks of a block of rows under each design, compiled. :mod:`.rounding` says what decides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from truerank.ranking.backends.rounding import (
     count_among,
     exact_dot,
     fill_row,
-    guard_of,
+    rounding_guard,
 )
 from truerank.ranking.draws import continue_chance, draw_rivals, mark, unmark
 from truerank.ranking.stages import compiled_most_rivals, compiled_probability_to_go_on
@@ -23,7 +23,7 @@ STEP = 64
 """Scores looked at together where some of a tile are too near to say."""
 
 ROUND_UP = 1.0 + 2.0**-20
-"""Thresholds are rounded to float32: the doubt is a little more than its formula."""
+"""Thresholds are rounded to float32: the error bound is a little more than its formula."""
 
 
 @njit(nogil=True, cache=True)
@@ -158,20 +158,20 @@ def count_in_tile(
             tile[k, excluded_items[at] - first_item] = -np.inf
             at += 1
         cursor[k] = at
-        # One doubt for the tile, that of its longest item: two thresholds, and no more to compute.
-        widest = scorer.slope[user] * np.float64(longest)
+        # One error bound for the tile, that of its longest item: two thresholds and no more.
+        widest = scorer.error_coefficient[user] * np.float64(longest)
         for row in range(row_indptr[k], row_indptr[k + 1]):
-            doubt = ROUND_UP * (widest + guard_of(own[row]))
-            low, high = np.float32(own[row] - doubt), np.float32(own[row] + doubt)
+            error_bound = ROUND_UP * (widest + rounding_guard(own[row]))
+            low, high = np.float32(own[row] - error_bound), np.float32(own[row] + error_bound)
             place = targets[row] - first_item
-            above, around = count_around(tile, k, 0, width, low, high)
+            above, around = count_above_and_near(tile, k, 0, width, low, high)
             better[row] += above
             # The target itself is always among those too near to say.
             if around == np.int64(0 <= place < width):
                 continue
             for first in range(0, width, STEP):
                 last = min(first + STEP, width)
-                if count_around(tile, k, first, last, low, high)[1] == 0:
+                if count_above_and_near(tile, k, first, last, low, high)[1] == 0:
                     continue
                 for j in range(first, last):
                     if j != place and low <= tile[k, j] <= high:
@@ -183,7 +183,7 @@ def count_in_tile(
 
 
 @njit(nogil=True, cache=True)
-def count_around(
+def count_above_and_near(
     tile: NDArray[np.float32],
     k: int,
     start: int,

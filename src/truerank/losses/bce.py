@@ -12,7 +12,7 @@ from truerank.losses.loss import FusedLoss, loss
 from truerank.losses.parameters import check_weight
 from truerank.losses.row_kernels import logistic
 from truerank.numerics.exponential import exp32
-from truerank.numerics.jit import fast
+from truerank.numerics.jit import fastmath
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _0, _1 = np.float32(0), np.float32(1)
 
 
-@fast
+@fastmath
 def bce_gradient(
     fused: FusedLoss,
     pos: np.float32,

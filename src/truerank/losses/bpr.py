@@ -10,13 +10,13 @@ from truerank.arrays import Float32
 from truerank.losses.checks import check_scores
 from truerank.losses.loss import FusedLoss, loss
 from truerank.losses.row_kernels import logistic
-from truerank.numerics.jit import fast
+from truerank.numerics.jit import fastmath
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-@fast
+@fastmath
 def bpr_gradient(
     fused: FusedLoss,
     pos: np.float32,

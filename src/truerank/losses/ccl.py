@@ -21,7 +21,7 @@ from truerank.losses.debiasing import (
 )
 from truerank.losses.loss import FusedLoss, loss
 from truerank.losses.parameters import check_margin, check_weight
-from truerank.numerics.jit import fast
+from truerank.numerics.jit import fastmath
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,7 +30,7 @@ _0, _1 = np.float32(0), np.float32(1)
 _UNBOUNDED = "the pull on its positives never ends"
 
 
-@fast
+@fastmath
 def _above(s: Float32, margin: np.float32, factor: np.float32) -> np.float32:
     """Sum of what is above the margin; ``s`` becomes ``factor`` where something is, else 0."""
     total = _0
@@ -41,7 +41,7 @@ def _above(s: Float32, margin: np.float32, factor: np.float32) -> np.float32:
     return total
 
 
-@fast
+@fastmath
 def ccl_gradient(
     fused: FusedLoss,
     pos: np.float32,

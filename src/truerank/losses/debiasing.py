@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError
-from truerank.numerics.jit import exact, fast
+from truerank.numerics.jit import fastmath, strict
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -94,7 +94,7 @@ def debiased_pointwise(
     return share * pull + weight * (push.mean(dim=1) - tau * more_push.mean(dim=1))
 
 
-@fast
+@fastmath
 def pointwise_weights(
     weight: np.float32, tau: np.float32, n: int, m: int
 ) -> tuple[np.float32, np.float32, np.float32]:
@@ -103,7 +103,7 @@ def pointwise_weights(
     return share, weight / np.float32(n), -weight * tau / np.float32(max(m, 1))
 
 
-@exact
+@strict
 def pointwise_sum(
     share: np.float32,
     own: np.float32,

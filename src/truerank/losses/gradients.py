@@ -18,14 +18,14 @@ from truerank.arrays import Float32
 from truerank.losses.loss import FusedGradient, FusedLoss
 from truerank.losses.parameters import NEUTRAL
 from truerank.losses.table import DEFINITIONS
-from truerank.numerics.jit import fast
+from truerank.numerics.jit import fastmath
 
 
 def _code(gradient: FusedGradient) -> int:
     return zlib.crc32(f"{gradient.__module__}.{gradient.__name__}".encode())
 
 
-@fast
+@fastmath
 def _no_such_loss(
     fused: FusedLoss,
     pos: np.float32,
@@ -40,7 +40,7 @@ def _no_such_loss(
 def _either(gradient: FusedGradient, otherwise: FusedGradient) -> FusedGradient:
     code = _code(gradient)
 
-    @fast
+    @fastmath
     def either(
         fused: FusedLoss,
         pos: np.float32,

@@ -17,7 +17,7 @@ from truerank.losses.loss import FusedLoss, loss
 from truerank.losses.parameters import check_temperature, check_weight
 from truerank.losses.row_kernels import exponentials, largest, times
 from truerank.losses.softmax import ahead
-from truerank.numerics.jit import fast
+from truerank.numerics.jit import fastmath
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _0, _1 = np.float32(0), np.float32(1)
 
 
-@fast
+@fastmath
 def infonce_debiased_gradient(
     fused: FusedLoss,
     pos: np.float32,

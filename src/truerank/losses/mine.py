@@ -15,7 +15,7 @@ from truerank.losses.loss import FusedLoss, loss
 from truerank.losses.parameters import check_temperature, check_weight
 from truerank.losses.row_kernels import exponentials, largest, times
 from truerank.losses.softmax import ahead
-from truerank.numerics.jit import fast
+from truerank.numerics.jit import fastmath
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,7 +24,7 @@ _1 = np.float32(1)
 _UNBOUNDED = "it rewards positives without end"
 
 
-@fast
+@fastmath
 def mine_gradient(
     fused: FusedLoss,
     pos: np.float32,

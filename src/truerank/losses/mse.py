@@ -21,7 +21,7 @@ from truerank.losses.debiasing import (
 )
 from truerank.losses.loss import FusedLoss, loss
 from truerank.losses.parameters import check_weight
-from truerank.numerics.jit import fast
+from truerank.numerics.jit import fastmath
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _0, _1, _2 = np.float32(0), np.float32(1), np.float32(2)
 
 
-@fast
+@fastmath
 def _squares(s: Float32, factor: np.float32) -> np.float32:
     """Sum of squares; ``s`` becomes 2 s ``factor``."""
     total = _0
@@ -39,7 +39,7 @@ def _squares(s: Float32, factor: np.float32) -> np.float32:
     return total
 
 
-@fast
+@fastmath
 def mse_gradient(
     fused: FusedLoss,
     pos: np.float32,

@@ -6,7 +6,7 @@ import numpy as np
 
 from truerank.arrays import Float32
 from truerank.numerics.exponential import exp32
-from truerank.numerics.jit import fast
+from truerank.numerics.jit import fastmath
 
 _0, _1 = np.float32(0), np.float32(1)
 _FACTORS = 96  # numbers up to 2: their product is a float32; 3 x 32 run without a rest
@@ -14,7 +14,7 @@ _LARGE = 2.0**900  # times 2 to the 96 it is still a double
 _SIGN, _MAGNITUDE, _LEAST = np.int32(31), np.int32(0x7FFFFFFF), np.int32(-0x80000000)
 
 
-@fast
+@fastmath
 def _logistic_part(
     s: Float32, less: np.float32, scale: np.float32
 ) -> tuple[np.float32, np.float32, np.float32]:
@@ -34,7 +34,7 @@ def _logistic_part(
     return above, product, gradients
 
 
-@fast
+@fastmath
 def logistic(s: Float32, less: np.float32, scale: np.float32) -> tuple[float, np.float32]:
     """Sum of log(1 + exp(s - less)); ``s`` becomes ``scale`` times its gradient; and its sum.
 
@@ -52,13 +52,13 @@ def logistic(s: Float32, less: np.float32, scale: np.float32) -> tuple[float, np
     return total + np.log(product), gradients
 
 
-@fast
+@fastmath
 def _in_order(bits: np.int32) -> np.int32:
     """The bits of a float32 as a number that is larger for a larger float; and back again."""
     return np.int32(bits ^ np.int32(np.int32(bits >> _SIGN) & _MAGNITUDE))
 
 
-@fast
+@fastmath
 def largest(s: Float32, start: np.float32) -> np.float32:
     """The largest of these and ``start``.
 
@@ -72,7 +72,7 @@ def largest(s: Float32, start: np.float32) -> np.float32:
     return max(np.int32(_in_order(top)).view(np.float32), start)
 
 
-@fast
+@fastmath
 def exponentials(s: Float32, top: np.float32, inverse: np.float32) -> np.float32:
     """``s`` becomes exp((s - top) inverse); their sum."""
     total = _0
@@ -82,7 +82,7 @@ def exponentials(s: Float32, top: np.float32, inverse: np.float32) -> np.float32
     return total
 
 
-@fast
+@fastmath
 def times(s: Float32, factor: np.float32) -> None:
     """``s`` becomes ``factor`` times itself."""
     for j in range(len(s)):

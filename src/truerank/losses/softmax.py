@@ -15,7 +15,7 @@ from truerank.losses.checks import check_scores
 from truerank.losses.loss import FusedLoss, loss
 from truerank.losses.row_kernels import exponentials, largest, times
 from truerank.numerics.exponential import exp32
-from truerank.numerics.jit import fast
+from truerank.numerics.jit import fastmath
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _1 = np.float32(1)
 
 
-@fast
+@fastmath
 def softmax_gradient(
     fused: FusedLoss,
     pos: np.float32,

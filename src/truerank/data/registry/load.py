@@ -193,7 +193,9 @@ def describe(name: str) -> Listing:
         path=path,
         n_bytes=n_bytes,
         shape=dataset.shape if dataset else None,
-        licence=dataset.licence if dataset else "Yours to know.",
+        licence=dataset.licence
+        if dataset
+        else "Your own data: their licence is not known to truerank.",
     )
 
 

@@ -49,6 +49,12 @@ def test_every_promised_name_is_there() -> None:
         _ = tr.rnak
 
 
+def test_old_names_say_the_new_ones() -> None:
+    for module in (tr, tr.ranking):
+        with pytest.deprecated_call(match=r"\.Given is called 'FixedNegatives' now"):
+            assert module.Given is tr.FixedNegatives
+
+
 def test_import_is_light() -> None:
     """Neither torch nor numba nor scipy: what makes imports slow is loaded when it is used."""
     heavy = ("torch", "numba", "scipy", "pyarrow", "pandas")

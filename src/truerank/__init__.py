@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from truerank.deprecation import renamed_names
+
 if TYPE_CHECKING:
     from truerank import (
         adapters,
@@ -32,9 +34,9 @@ if TYPE_CHECKING:
     from truerank.ranking import (
         Adaptive,
         FactorScorer,
+        FixedNegatives,
         Full,
         FunctionScorer,
-        Given,
         RankTable,
         Sampled,
         Scorer,
@@ -68,7 +70,7 @@ _HOMES: dict[str, str] = {
     "FactorScorer": "truerank.ranking",
     "Full": "truerank.ranking",
     "FunctionScorer": "truerank.ranking",
-    "Given": "truerank.ranking",
+    "FixedNegatives": "truerank.ranking",
     "RankTable": "truerank.ranking",
     "Sampled": "truerank.ranking",
     "Scorer": "truerank.ranking",
@@ -102,9 +104,9 @@ __all__ = [
     "Diagnostics",
     "Estimate",
     "FactorScorer",
+    "FixedNegatives",
     "Full",
     "FunctionScorer",
-    "Given",
     "Interactions",
     "Plan",
     "Processes",
@@ -143,11 +145,14 @@ __all__ = [
 ]
 
 
+_old_names = renamed_names("truerank", Given="FixedNegatives")
+
+
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"truerank.{name}")
     if name not in _HOMES:
-        raise AttributeError(f"module 'truerank' has no attribute {name!r}")
+        return _old_names(name)
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

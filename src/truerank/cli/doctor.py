@@ -25,7 +25,7 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 def doctor(as_json: options.AsJson = False) -> None:
-    """Print versions, BLAS, threads, numba's cache, extras and data; say what is wrong."""
+    """Print versions, BLAS, threads, numba's cache, extras and data, and report problems."""
     found = examine()
     if as_json:
         print_json(found)

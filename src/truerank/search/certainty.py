@@ -23,9 +23,9 @@ import numpy as np
 
 from truerank.estimators import estimate
 from truerank.metrics import Metric
+from truerank.plain_data import plain
 from truerank.ranking import RankTable, Users
 from truerank.search.examination import N_BOOT, Examination
-from truerank.search.trial import nan_as_none
 
 NOTICEABLE = 0.05
 """Growth of a standard error that its own error, from 200 resamples, does not hide."""
@@ -69,7 +69,8 @@ class Certainty:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; what is not known is None."""
-        return nan_as_none(asdict(self))
+        values: dict[str, Any] = plain(asdict(self))
+        return values
 
 
 def certainty_of(table: RankTable, exam: Examination) -> Certainty | None:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from truerank.errors import FileFormatError
+from truerank.plain_data import plain
 from truerank.search.space import Parameters
 
 Status = Literal["finished", "pruned", "repeated", "failed"]
@@ -47,7 +48,8 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; what is not a number is None."""
-        return nan_as_none(asdict(self))
+        values: dict[str, Any] = plain(asdict(self))
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Trial:
@@ -66,20 +68,11 @@ class Trial:
 _FLOATS = ("value", "std_error")
 
 
-def nan_as_none(values: dict[str, Any]) -> dict[str, Any]:
-    """The same values, ready for JSON, which has no nan.
-
-    >>> nan_as_none({"value": math.nan, "note": ""})
-    {'value': None, 'note': ''}
-    """
-    return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
-
-
 def setting_key(parameters: Parameters) -> str:
     """One text per setting.
 
-    >>> setting_key({"l2": 1.0, "rank": 3})
-    '{"l2": 1.0, "rank": 3}'
+    >>> setting_key({"l2": 1.0, "dim": 3})
+    '{"dim": 3, "l2": 1.0}'
     """
     return json.dumps(parameters, sort_keys=True)
 

@@ -43,7 +43,7 @@ def _designs(room: int, rows: int, n_items: int, rng: np.random.Generator) -> It
     if room >= 4:
         yield tr.Sampled(room - 1, replacement=True)
         yield tr.Adaptive(n0=3, n_max=room - 1, replacement=True)
-        yield tr.Given(rng.integers(0, n_items, (rows, min(room - 1, 7))))
+        yield tr.FixedNegatives(rng.integers(0, n_items, (rows, min(room - 1, 7))))
 
 
 def _rank_all(scorer: Any, users: int, items: int, rng: np.random.Generator) -> None:

@@ -107,6 +107,7 @@ def test_the_grid_of_a_spectrum() -> None:
     assert model.item_factors.shape == (24, 2)
 
 
+@pytest.mark.filterwarnings("always::DeprecationWarning")  # said here, by no module of ours
 @pytest.mark.parametrize(
     ("words", "more", "settings", "said"),
     [

@@ -7,7 +7,7 @@ items are read as they are. For :data:`STEP` items at once all their scores with
 
 grow in registers, are compared with bounds of each user, and are forgotten. A library's product
 must write every score and read it again; this one runs about 1.15 times as fast as that product
-alone (87 to 92 against 76 thousand million operations a second on one core, d = 64).
+alone (87 to 92 against 76 GFLOP/s on one core, d = 64).
 """
 
 # ruff: noqa: ARG001  # an intrinsic is typed by its arguments, not run with them

@@ -123,7 +123,7 @@ def check_fits(model: Any, path: Path, split: Split, source: Source) -> None:
     if fits_split(model, split):
         return
     everything = source.interactions.fingerprint
-    if split.rule["name"] != "published" and fitted_on(model) == everything():
+    if split.description["name"] != "published" and fitted_on(model) == everything():
         raise InvalidDataError(
             f"{path} was fitted on all of {source.data}, held-out items included, so its ranks "
             f"would be too good; fit it with --split {source.split.split()[0]}"

@@ -177,7 +177,7 @@ def _row(name: str, table: RankTable, seconds: float, path: Path) -> dict[str, A
 def _checked_rules(candidates: str, ties: str) -> dict[str, Any]:
     """Before anything is read, so that a mistake costs no time."""
     from truerank.checks import check_one_of
-    from truerank.ranking.ties import TIE_RULES
+    from truerank.numerics.ties import TIE_RULES
 
     check_one_of("candidates", candidates, ("unseen", "all"))
     check_one_of("ties", ties, TIE_RULES)

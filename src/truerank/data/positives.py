@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from truerank.data.columns import checked_weights
+from truerank.arrays import Float32, Mask
+from truerank.data.input_columns import checked_weights
 from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError, option
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def positive_rows(
     return table.filter(keep), len(keep) - int(np.count_nonzero(keep))
 
 
-def _positive(ratings: NDArray[np.float32], min_rating: float | None) -> NDArray[np.bool_]:
-    keep: NDArray[np.bool_] = ratings > 0 if min_rating is None else ratings >= min_rating
+def _positive(ratings: Float32, min_rating: float | None) -> Mask:
+    keep: Mask = ratings > 0 if min_rating is None else ratings >= min_rating
     if keep.all():
         return keep
     low, high = float(ratings.min()), float(ratings.max())

@@ -46,7 +46,7 @@ DEFAULT_PLAN: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 """Designs in words and the methods that suit each."""
 
-Plan = Sequence[tuple[str, Sequence[str]]]
+StudyPlan = Sequence[tuple[str, Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class Accuracy:
 
 def measure(
     pair: ExactRanks,
-    plan: Plan = DEFAULT_PLAN,
+    plan: StudyPlan = DEFAULT_PLAN,
     *,
     repeats: int = 20,
     seed: int = 0,
@@ -305,7 +305,7 @@ def ratios(lines: Sequence[Accuracy]) -> list[Ratio]:
     return [one for one in found if one is not None]
 
 
-def make_plan(designs: Sequence[str], methods: Sequence[str]) -> Plan:
+def make_plan(designs: Sequence[str], methods: Sequence[str]) -> StudyPlan:
     """The plan for what was asked; what was left out is the default.
 
     ``"dissertation"`` stands for its seven methods. With methods but no designs, every

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from truerank.data.text.arrow_text import parse_csv
-from truerank.data.text.columns import as_numbers, trimmed, with_line_break
+from truerank.data.text.column_text import as_numbers, trimmed, with_line_break
 from truerank.data.text.delimited import (
     BLANKS,
     LINE_END,

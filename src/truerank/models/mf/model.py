@@ -19,6 +19,7 @@ from truerank.checks import (
 )
 from truerank.errors import InvalidArgumentError
 from truerank.metrics import parse
+from truerank.models.adaptive_defaults import adaptive
 from truerank.models.factor_model import Factors
 from truerank.models.mf.fitting import TrainedMF
 from truerank.models.mf.objective import NEGATIVES
@@ -31,7 +32,6 @@ from truerank.models.mf.settings import (
     check_single,
     checked_shared,
 )
-from truerank.models.usual import usual
 from truerank.rng import checked_seed
 
 SIMILARITIES = ("dot", "cosine")
@@ -47,8 +47,8 @@ class MF(TrainedMF):
         s_{ui} = w_u \cdot h_i \;\text{ or }\; \frac{w_u \cdot h_i}{|w_u|\,|h_i|}
 
     over the positive pairs P, by steps on batches of them. Weights of interactions do not matter.
-    Losses by name have slopes of their own (:mod:`.slopes`) and need no torch; any other
-    function of (pos, neg) goes through autograd on the same path.
+    Losses by name have fused gradients (:mod:`truerank.losses.gradients`) and need no torch; any
+    other function of (pos, neg) goes through autograd on the same path.
 
     **Negatives** are n draws from q for each positive. ``shared``: the same draws for all pairs of
     a batch, or for every so many of them. That changes nothing in expectation and turns the work
@@ -136,7 +136,7 @@ class MF(TrainedMF):
     similarity: Literal["dot", "cosine"] = "dot"
     loss_params: dict[str, Any] | None = None
     negatives: Literal["uniform", "popularity", "in-batch"] = "uniform"
-    n_negatives: int = usual(64)
+    n_negatives: int = adaptive(64)
     shared: bool | int = True
     popularity_power: float = 0.75
     exclude_positives: bool = False
@@ -154,8 +154,8 @@ class MF(TrainedMF):
     batch_size: int = 1024
     epochs: int = 100
     patience: int = 6
-    validation_share: float = usual(0.1)
-    validation_metric: str = usual("ndcg@20")
+    validation_share: float = adaptive(0.1)
+    validation_metric: str = adaptive("ndcg@20")
     validation_negatives: int | None = None
     validation_every: int = 1
     init_std: float = 0.1

@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from truerank.arrays import Float32
+from truerank.losses.gradients import loss_and_gradient
+from truerank.losses.loss import FusedLoss
 from truerank.models.mf.batches import Batch, Swaps
 from truerank.models.mf.draws import Ints
 from truerank.models.mf.dropout import drop
-from truerank.models.mf.slopes import Rule, slopes_of_row
-from truerank.numerics.jit import exact, fast
+from truerank.numerics.jit import fastmath, strict
 from truerank.numerics.prefetch import prefetch_row
 
 AHEAD = 8
@@ -61,7 +62,7 @@ class Buffers(NamedTuple):
     lengths: Float32  # B x w, 1/|h| of the own items for a cosine
 
 
-@fast
+@fastmath
 def gather(factors: Float32, rows: Ints, cosine: bool, out: Float32) -> None:
     """The factors of these rows, of length 1 for a cosine."""
     for b in range(len(rows)):
@@ -75,7 +76,7 @@ def gather(factors: Float32, rows: Ints, cosine: bool, out: Float32) -> None:
             mine[k] = factor * row[k]
 
 
-@fast
+@fastmath
 def score_own(
     users: Float32, items: Float32, own: Ints, cosine: bool, scores: Float32, lengths: Float32
 ) -> None:
@@ -97,7 +98,7 @@ def score_own(
                 scores[b, j] = product
 
 
-@fast
+@fastmath
 def shift_shared(scores: Float32, shift: Float32, shared: Ints, level: Float32) -> None:
     """Take ``shift`` of its item and ``level`` of its pair off every shared negative, tile x n."""
     for b in range(len(scores)):
@@ -106,7 +107,7 @@ def shift_shared(scores: Float32, shift: Float32, shared: Ints, level: Float32) 
             row[c] -= shift[shared[c]] + level[b]
 
 
-@fast
+@fastmath
 def shift_own(scores: Float32, shift: Float32, own: Ints, level: Float32, n_positives: int) -> None:
     """The same for own negatives, which start at column ``n_positives``."""
     for b in range(len(scores)):
@@ -114,7 +115,7 @@ def shift_own(scores: Float32, shift: Float32, own: Ints, level: Float32, n_posi
             scores[b, j] -= shift[own[b, j]] + level[b]
 
 
-@exact
+@strict
 def swap(scores: Float32, swaps: Swaps, first: int) -> None:
     """Let stand-ins stand in for swapped columns, in a tile that starts at pair ``first``."""
     starts, columns, others = swaps
@@ -123,7 +124,7 @@ def swap(scores: Float32, swaps: Swaps, first: int) -> None:
             scores[b, columns[s]] = scores[b, others[s]]
 
 
-@exact
+@strict
 def swap_back(slopes: Float32, swaps: Swaps, first: int) -> None:
     """Slopes of swapped columns belong to their stand-ins."""
     starts, columns, others = swaps
@@ -134,9 +135,9 @@ def swap_back(slopes: Float32, swaps: Swaps, first: int) -> None:
                 slopes[b, columns[s]] = _0
 
 
-@fast
-def slopes_of_tile(
-    rule: Rule,
+@fastmath
+def loss_and_gradient_of_tile(
+    fused: FusedLoss,
     own: Float32,
     shared: Float32,
     tau: Float32,
@@ -151,13 +152,13 @@ def slopes_of_tile(
     for b in range(len(own)):
         extra = own[b, 1 : 1 + n_extra]
         neg = shared[b] if shared.shape[1] > 0 else own[b, 1 + n_extra :]
-        loss, slope = slopes_of_row(rule, own[b, 0], neg, extra, tau[b], scale)
+        loss, slope = loss_and_gradient(fused, own[b, 0], neg, extra, tau[b], scale)
         own[b, 0] = slope
         total += loss
     return total
 
 
-@fast
+@fastmath
 def pull_users(
     slopes: Float32, items: Float32, own: Ints, lengths: Float32, cosine: bool, gradient: Float32
 ) -> None:
@@ -171,9 +172,9 @@ def pull_users(
                 gradient[b, k] += slope * items[i, k]
 
 
-@fast
+@fastmath
 def shared_tile(
-    rule: Rule,
+    fused: FusedLoss,
     scoring: Scoring,
     tile: Tile,
     batch: Batch,
@@ -188,7 +189,7 @@ def shared_tile(
     All in one call, the products of BLAS included: Python takes no turn between them.
 
     Args:
-        rule: The loss.
+        fused: The loss.
         scoring: What is done with it.
         tile: Which pairs.
         batch: Of the tile.
@@ -209,7 +210,9 @@ def shared_tile(
     if len(scoring.shift) > 0:
         shift_shared(S, scoring.shift, batch.shared[tile.set], scoring.level[first:last])
     swap(S, batch.swaps, first)
-    total = slopes_of_tile(rule, own, S, scoring.tau[who], scoring.n_extra, scoring.scale)
+    total = loss_and_gradient_of_tile(
+        fused, own, S, scoring.tau[who], scoring.n_extra, scoring.scale
+    )
     swap_back(S, batch.swaps, first)
     np.dot(S, N, pull)
     if not fixed_items:
@@ -219,9 +222,9 @@ def shared_tile(
     return total
 
 
-@fast
+@fastmath
 def own_tile(
-    rule: Rule,
+    fused: FusedLoss,
     scoring: Scoring,
     tile: Tile,
     batch: Batch,
@@ -245,7 +248,7 @@ def own_tile(
         score_own(U[one], items, own_items[one], cosine, own[one], lengths[one])
         if len(shift) > 0:
             shift_own(own[one], shift, own_items[one], level[one], 1 + n_extra)
-        total += slopes_of_tile(rule, own[one], nothing[one], tau[one], n_extra, scale)
+        total += loss_and_gradient_of_tile(fused, own[one], nothing[one], tau[one], n_extra, scale)
         pull_users(own[one], items, own_items[one], lengths[one], cosine, pull[one])
     drop(pull, batch.drops, first, scoring.dropped)
     return total

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import typer
-from truerank.ranking.ties import TIE_RULES
 
 import truerank as tr
 from truerank.cli.app import app

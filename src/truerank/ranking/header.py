@@ -18,7 +18,7 @@ CandidateRule = Literal["all", "unseen", "given", "unknown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """The circumstances of a :class:`RankTable`.
+    """How the ranks of a table came about: design, seed, tie rule, candidates.
 
     Attributes:
         design: The design as plain values; ``{"kind": "foreign"}`` for ranks made elsewhere.

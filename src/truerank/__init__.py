@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         models,
         planning,
         ranking,
-        search,
         split,
     )
     from truerank.comparison import Verdict, compare
@@ -46,8 +45,10 @@ if TYPE_CHECKING:
         rank_pairs,
     )
     from truerank.ranking.readers import read_lists, read_ncf_negatives, read_ranks, read_trec
-    from truerank.search import Between
+    from truerank.search import Between, CallableRoom
     from truerank.version import __version__
+
+    search: CallableRoom  # a module that is the verb as well
 
 _HOMES: dict[str, str] = {
     "Plan": "truerank.planning",

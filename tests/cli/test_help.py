@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import typer
-from truerank.ranking.ties import TIE_RULES
 
 import truerank as tr
 from truerank.cli.app import app
@@ -19,6 +18,7 @@ from truerank.comparison.corrections import CORRECTIONS
 from truerank.comparison.differences import RESAMPLED_TESTS
 from truerank.comparison.named_tests import TESTS
 from truerank.estimators.methods.table import METHODS
+from truerank.numerics.ties import TIE_RULES
 from truerank.ranking.design_spec import DESIGNS
 
 ROOT = Path(__file__).parents[2]

@@ -94,6 +94,6 @@ def linear(
         left=2,
     )  # fmt: skip
     remark(
-        f"{said}; settings chosen and claims judged by {recipe.select_by}; ± standard errors for "
+        f"{said}; settings chosen and claims tested by {recipe.select_by}; ± standard errors for "
         "future users, of whom the test users are a sample."
     )

@@ -305,7 +305,7 @@ def test_unsigned_numbers_beyond_int64_are_refused_where_numbers_are_meant() -> 
     with pytest.raises(InvalidArgumentError, match=r"users must be indices from 0, got 9223372036"):
         tr.rank_pairs(scorer, huge, [0, 1])
     with pytest.raises(InvalidDataError, match="negatives must be item indices: whole numbers"):
-        tr.Given(huge[:, None])
+        tr.FixedNegatives(huge[:, None])
 
 
 def test_the_largest_and_least_weights_are_taken() -> None:

@@ -79,7 +79,7 @@ def cost_curve(table: RankTable, *, n0: int = 100) -> CostCurve:
     else:
         if not 2 <= n0 < n_items:
             raise InvalidArgumentError("n0", n0, f"at least 2 and less than {n_items:,} candidates")
-        sizes = Adaptive(n0=n0, n_max=n_items).levels(n_items).sizes[:-1]
+        sizes = Adaptive(n0=n0, n_max=n_items).stages(n_items).sizes[:-1]
         reach = np.append(1.0, _first_at(table, sizes, n_items))
         exact = bool(table.is_exact.all())
         source = f"expected from {len(table):,} {'exact' if exact else 'sampled'} ranks"

@@ -193,7 +193,9 @@ def describe(name: str) -> Listing:
         path=path,
         n_bytes=n_bytes,
         shape=dataset.shape if dataset else None,
-        licence=dataset.licence if dataset else "Your own: its terms are not known here.",
+        licence=dataset.licence
+        if dataset
+        else "Your own data: truerank does not know its licence.",
     )
 
 

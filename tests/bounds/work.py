@@ -14,6 +14,8 @@ from scipy import sparse
 
 import truerank as tr
 from truerank.losses import LOSSES
+from truerank.losses.gradients import loss_and_gradient
+from truerank.losses.loss import FusedLoss
 
 TIES = ("half", "optimistic", "pessimistic", "random")
 SHAPES = ((1, 2, 1), (15, 95, 3), (17, 97, 8), (33, 193, 5), (65, 1025, 7), (513, 1543, 2))
@@ -223,6 +225,9 @@ def factorisation(settings: Any = MF_SETTINGS) -> None:
         tr.models.MF(**(quick | given)).fit(train).fold_in(_data(7, 5, 37))
     for loss in LOSSES:
         tr.models.MF(loss, **(quick | {"similarity": "cosine"})).fit(train)
+    scores, none = np.zeros(3, np.float32), np.zeros(0, np.float32)
+    unknown = FusedLoss(0, *(np.float32(1) for _ in range(3)))
+    loss_and_gradient(unknown, scores[0], scores, none, np.float32(0), np.float32(1))
 
 
 QUICK: dict[str, Callable[[], None]] = {

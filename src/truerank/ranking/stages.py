@@ -54,7 +54,7 @@ class Stages:
     def capped(self, n_candidates: int, *, replacement: bool) -> Stages:
         """The stages that a row with so many candidates can reach; the last one stops."""
         least = 2 if replacement else 1
-        most = max(int(most_rivals(n_candidates, replacement)) + 1, least)
+        most = max(int(most_rivals(np.asarray(n_candidates), replacement)) + 1, least)
         enough = np.flatnonzero(self.sizes >= most)
         last = int(enough[0]) if len(enough) else len(self.sizes) - 1
         max_rank = self.max_rank[: last + 1].copy()
@@ -64,30 +64,22 @@ class Stages:
 
     def probability(self, stage: int, rank: Int) -> Float:
         """The probability to go on from a stage with each sampled rank."""
-        return np.asarray(
-            probability_to_go_on(rank, self.max_rank[stage], self.continue_prob[stage])
-        )
+        last = self.max_rank[stage]
+        return np.where(rank < last, 1.0, np.where(rank == last, self.continue_prob[stage], 0.0))
 
 
-def most_rivals(n_candidates: Any, replacement: bool) -> Any:
+def most_rivals(n_candidates: Int, replacement: bool) -> Int:
     """The most rivals to draw for rows with so many candidates, the target among them.
 
     All of them mean an exact rank, which repeated draws never are.
     """
-    return n_candidates - (2 if replacement else 1)
+    return np.asarray(n_candidates - (2 if replacement else 1))
 
 
-def probability_to_go_on(rank: Any, max_rank: Any, continue_prob: Any) -> Any:
-    """1 below ``max_rank``, ``continue_prob`` at it, else 0.
-
-    >>> probability_to_go_on(np.array([1, 2, 3]), 2, 0.25).tolist()
-    [1.0, 0.25, 0.0]
-    """
-    return (rank < max_rank) + (rank == max_rank) * continue_prob
-
-
-compiled_most_rivals = strict(most_rivals)
-compiled_probability_to_go_on = strict(probability_to_go_on)
+@strict
+def goes_on(rank: int, max_rank: int, continue_prob: float, chance: float) -> bool:
+    """Whether a row goes on from a stage: ``chance < Stages.probability``, compiled."""
+    return rank < max_rank or (rank == max_rank and chance < continue_prob)
 
 
 def follow_stages(

@@ -15,7 +15,7 @@ from truerank.arrays import Int
 from truerank.ranking.backends.kernels import rank_fixed_negatives, rank_sampled
 from truerank.ranking.rows import Rows
 from truerank.ranking.scorer import check_real
-from truerank.ranking.stages import Stages
+from truerank.ranking.stages import Stages, most_rivals
 
 Scratch = tuple[NDArray[np.uint8], Int]
 
@@ -89,7 +89,8 @@ class CompiledBackend(ABC):
         with scratch(self.n_items) as room:
             rank_sampled(
                 self.arrays(), rows.users, rows.targets, rows.keys,
-                rows.excluded_indptr, rows.excluded_items, rows.n_candidates, self.n_items,
+                rows.excluded_indptr, rows.excluded_items, rows.n_candidates,
+                most_rivals(rows.n_candidates, replacement), self.n_items,
                 (stages.sizes, stages.max_rank, stages.continue_prob), replacement, rows.ties,
                 room, (rank, size),
             )  # fmt: skip

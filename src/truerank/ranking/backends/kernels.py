@@ -17,7 +17,7 @@ from truerank.ranking.backends.rounding import (
     rounding_guard,
 )
 from truerank.ranking.draws import continue_chance, draw_rivals, mark, unmark
-from truerank.ranking.stages import compiled_most_rivals, compiled_probability_to_go_on
+from truerank.ranking.stages import goes_on
 
 STEP = 64
 """Scores looked at together where some of a tile are too near to say."""
@@ -35,6 +35,7 @@ def rank_sampled(
     excluded_indptr: NDArray[np.int64],
     excluded_items: NDArray[np.int32],
     n_candidates: NDArray[np.int64],
+    most: NDArray[np.int64],
     n_items: int,
     stages: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
     replacement: bool,
@@ -44,9 +45,9 @@ def rank_sampled(
 ) -> None:
     """Rank and sample size of each row, the sample grown stage by stage.
 
-    ``keys`` are the starting words of the draws; ``stages`` are sample sizes, the largest rank
-    that goes on from each, and that rank's probability to; ``scratch`` is marks, and room for the
-    rivals.
+    ``keys`` are the starting words of the draws; ``most`` how many rivals may be drawn; ``stages``
+    are sample sizes, the largest rank that goes on from each, and that rank's probability to;
+    ``scratch`` is marks, and room for the rivals.
     """
     sizes, max_rank, continue_prob = stages
     marks, rivals = scratch
@@ -54,11 +55,10 @@ def rank_sampled(
     for row in range(len(users)):
         user, target, key = users[row], targets[row], keys[row]
         excluded = excluded_items[excluded_indptr[user] : excluded_indptr[user + 1]]
-        most = compiled_most_rivals(n_candidates[row], replacement)
         mark(marks, target, excluded)
         better, tied, heads, used, drawn, rank = 0, 0, 0, 0, 0, 1
         for stage in range(len(sizes)):
-            wanted = min(sizes[stage] - 1, most)
+            wanted = min(sizes[stage] - 1, most[row])
             used = draw_rivals(
                 rivals, drawn, wanted, key, used, n_items, n_candidates[row] - 1, replacement, marks
             )
@@ -67,10 +67,11 @@ def rank_sampled(
             tied += more[1]
             heads += more[2]
             drawn = wanted
-            whole = drawn == most and not replacement
+            whole = drawn == most[row] and not replacement
             rank = rank_from(better, tied, heads, ties.rule, whole)
-            go_on = compiled_probability_to_go_on(rank, max_rank[stage], continue_prob[stage])
-            if drawn == most or continue_chance(key, stage) >= go_on:
+            chance = continue_chance(key, stage)
+            go_on = goes_on(rank, max_rank[stage], continue_prob[stage], chance)
+            if drawn == most[row] or not go_on:
                 break
         unmark(marks, target, excluded, rivals, drawn)
         out_rank[row] = rank

@@ -10,10 +10,10 @@ import numpy as np
 
 from truerank.arrays import Float
 from truerank.errors import InvalidDataError
-from truerank.estimators.cells import Cells
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.likelihood import likelihood_matrix
 from truerank.metrics import Metric
+from truerank.ranking.counts import RankCounts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,13 +31,13 @@ class Problem:
         n_rows: Rows behind the cells: the M of the formulas.
     """
 
-    cells: Cells
+    cells: RankCounts
     grid: RankGrid
     A: Float
     n_rows: float
 
     @classmethod
-    def of(cls, cells: Cells, *, n_rows: float, grid: RankGrid | None = None) -> Problem:
+    def of(cls, cells: RankCounts, *, n_rows: float, grid: RankGrid | None = None) -> Problem:
         """Build grid and likelihood for the cells."""
         grid = grid or replace(RankGrid.of(cells.largest), typical=cells.typical)
         return cls(cells, grid, likelihood_matrix(cells, grid), n_rows)

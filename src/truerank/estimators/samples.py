@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from truerank.arrays import Float, Int
 from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidDataError
-from truerank.estimators.cells import Cells, cells_of
+from truerank.estimators.cells import cells_of
 from truerank.estimators.resampling import UserResamples
 from truerank.metrics import Metric
+from truerank.ranking.counts import RankCounts
 from truerank.ranking.table import RankTable
 from truerank.rng import Stream, stream
 
@@ -31,7 +32,7 @@ class Sample:
         weight: Weight of each row in the table.
     """
 
-    cells: Cells
+    cells: RankCounts
     cell: Int
     user: Int
     n_users: int

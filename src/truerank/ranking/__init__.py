@@ -1,6 +1,6 @@
 """Ranking: designs, the Scorer protocol, and the RankTable they make."""
 
-from truerank.ranking.counts import Counts
+from truerank.ranking.counts import RankCounts
 from truerank.ranking.designs import Adaptive, Design, Full, Given, Sampled, Users
 from truerank.ranking.header import Header
 from truerank.ranking.rank_models import rank, rank_pairs
@@ -9,13 +9,13 @@ from truerank.ranking.table import RankTable
 
 __all__ = [
     "Adaptive",
-    "Counts",
     "Design",
     "FactorScorer",
     "Full",
     "FunctionScorer",
     "Given",
     "Header",
+    "RankCounts",
     "RankTable",
     "Sampled",
     "Scorer",

@@ -29,7 +29,7 @@ from scipy import special
 
 from truerank.arrays import Float, Int
 from truerank.errors import InvalidDataError
-from truerank.estimators.cells import Cells
+from truerank.ranking.counts import RankCounts
 from truerank.ranking.designs import Levels
 
 
@@ -61,7 +61,7 @@ def goes_on(levels: Levels, level: int, ranks: Int) -> Float:
     return np.where(ranks < last, 1.0, np.where(ranks == last, levels.keep[level], 0.0))
 
 
-def paths_for(levels: Levels, cells: Cells, *, replacement: bool) -> Float:
+def paths_for(levels: Levels, cells: RankCounts, *, replacement: bool) -> Float:
     """path(cell) for each cell. ``levels`` are those of the largest number of candidates."""
     paths = np.empty(len(cells))
     # A path depends on the levels up to its end only: rows with other candidates share it.

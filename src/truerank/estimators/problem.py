@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,12 +29,14 @@ class Problem:
         grid: Bins of ranks.
         A: P(cell | bin), shape ``(len(cells), len(grid))``.
         n_rows: Rows behind the cells: the M of the formulas.
+        fits: What was fitted to a sample, for methods to find again; None to keep nothing.
     """
 
     cells: RankCounts
     grid: RankGrid
     A: Float
     n_rows: float
+    fits: dict[Any, Any] | None = None
 
     @classmethod
     def of(cls, cells: RankCounts, *, n_rows: float, grid: RankGrid | None = None) -> Problem:

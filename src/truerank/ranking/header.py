@@ -9,8 +9,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from truerank.arrays import Int
-from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
-from truerank.ranking.ties import TIE_RULES
+from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError, Message
+from truerank.numerics.ties import TIE_RULES
+from truerank.ranking.designs import Levels
 
 FORMAT = 1
 """Version of the file format; a reader refuses files of a later one."""
@@ -93,6 +94,12 @@ class Header:
         """The kind of design, in one word."""
         return str(self.design.get("kind"))
 
+    @property
+    def levels(self) -> Levels | None:
+        """The levels that the rows followed, if the header says so."""
+        design = self.design.get("inner", self.design)
+        return Levels.from_dict(design["levels"]) if "levels" in design else None
+
     def adapted(self, n_sampled: Int, n_rows: Int) -> str:
         """What a default of the design did for users with few candidates, in words; or nothing.
 
@@ -127,7 +134,10 @@ def joined_header(headers: Sequence[Header], what: str) -> Header:
         if different:
             raise InvalidDataError(
                 f"these {what} differ in {', '.join(different)}; only shards of one job can "
-                "be joined: compare different models with tr.compare instead"
+                "be joined: "
+                + Message(
+                    "compare different models with tr.compare instead", "use truerank compare"
+                )
             )
     return replace(headers[0], n_population=None)
 

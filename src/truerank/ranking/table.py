@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from truerank.arrays import Float, Int
 from truerank.data.id_order import distinct_ids
 from truerank.data.ids import signed
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, Message
 from truerank.metrics import Metric, MetricLike, as_metric
 from truerank.ranking.columns import (
     COLUMNS,
@@ -218,8 +218,11 @@ class RankTable:
         if not naive and not self.all_exact:
             raise InvalidDataError(
                 f"{int((~self.is_exact).sum()):,} of {len(self):,} ranks are sampled, so they do "
-                f"not give {chosen} of the catalogue; use tr.estimate, or naive=True for the "
-                "value on the samples"
+                f"not give {chosen} of the catalogue; "
+                + Message(
+                    "use tr.estimate, or naive=True for the value on the samples",
+                    "use another --method",
+                )
             )
         return chosen
 

@@ -23,14 +23,14 @@ from truerank.arrays import Float32
 from truerank.checks import is_number
 from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
 from truerank.files import HEADER_LIMIT, parse_header, readable_errors, written_whole
-from truerank.models.mf.rows import Table
-from truerank.models.stored_arrays import (
+from truerank.models.array_files import (
     BROKEN,
     check_array,
     check_digests,
     digests,
     read_array,
 )
+from truerank.models.mf.rows import Table
 
 KIND, FORMAT = "truerank checkpoint", 2
 

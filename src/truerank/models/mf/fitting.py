@@ -15,8 +15,10 @@ from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.files import check_folder, check_target
 from truerank.losses import inputs_of
+from truerank.models.adaptive_defaults import adaptation_note, is_adaptive
 from truerank.models.base import State
 from truerank.models.factor_model import FactorModel, Factors, start_factors
+from truerank.models.input_checks import check_training_data
 from truerank.models.mf.batches import WHOLE_BATCH, Plan
 from truerank.models.mf.checkpoint import Training, plain_settings, read_checkpoint
 from truerank.models.mf.choosing_judges import choose_judges
@@ -25,7 +27,6 @@ from truerank.models.mf.fold_in import fold_in
 from truerank.models.mf.objective import Objective, objective_of
 from truerank.models.mf.settings import check_fits, check_in_batch, likely_cause
 from truerank.models.mf.training import Keeping, Schedule, rates_of, train, unit
-from truerank.models.usual import instead, is_usual
 from truerank.numerics.threads import available_cores, check_workers
 from truerank.rng import checked_seed
 
@@ -89,6 +90,7 @@ class TrainedMF(FactorModel):
             checkpoint_every: Epochs between writing it.
             workers: Threads.
         """
+        check_training_data(interactions)
         check_counts(checkpoint_every=checkpoint_every)
         if workers is not None:
             check_workers(workers)
@@ -101,7 +103,9 @@ class TrainedMF(FactorModel):
         plan = self._plan(interactions.n_items)
         n = max(plan.n_own, plan.n_shared)
         if 0 < n < self.n_negatives:
-            adapted.append(instead("n_negatives", n, self.n_negatives, "there are no more items"))
+            adapted.append(
+                adaptation_note("n_negatives", n, self.n_negatives, "there are no more items")
+            )
         objective = self._objective(learned, learned.item_counts, plan)
         check_fits(
             interactions, objective.plan, self.batch_size, self.dim,
@@ -133,7 +137,7 @@ class TrainedMF(FactorModel):
         self.item_factors[_never_met(learned, objective)] = 0.0
         self.item_counts = interactions.item_counts
         self.losses, self.validations = training.losses, training.validations
-        self.remember(interactions, adapted=adapted)
+        self.record_training_data(interactions, adapted=adapted)
         return self
 
     def refit(
@@ -218,7 +222,7 @@ class TrainedMF(FactorModel):
 
     def _plan(self, n_items: int) -> Plan:
         in_batch, n = self.negatives == "in-batch", int(self.n_negatives)
-        if is_usual(self.n_negatives):
+        if is_adaptive(self.n_negatives):
             n = min(n, n_items)
         return Plan(
             n_extra=self.n_positives if self._debiased else 0,

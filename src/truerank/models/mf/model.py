@@ -19,6 +19,7 @@ from truerank.checks import (
 )
 from truerank.errors import InvalidArgumentError
 from truerank.metrics import parse
+from truerank.models.adaptive_defaults import adaptive
 from truerank.models.factor_model import Factors
 from truerank.models.mf.fitting import TrainedMF
 from truerank.models.mf.objective import NEGATIVES
@@ -31,7 +32,6 @@ from truerank.models.mf.settings import (
     check_single,
     checked_shared,
 )
-from truerank.models.usual import usual
 from truerank.rng import checked_seed
 
 SIMILARITIES = ("dot", "cosine")
@@ -136,7 +136,7 @@ class MF(TrainedMF):
     similarity: Literal["dot", "cosine"] = "dot"
     loss_params: dict[str, Any] | None = None
     negatives: Literal["uniform", "popularity", "in-batch"] = "uniform"
-    n_negatives: int = usual(64)
+    n_negatives: int = adaptive(64)
     shared: bool | int = True
     popularity_power: float = 0.75
     exclude_positives: bool = False
@@ -154,8 +154,8 @@ class MF(TrainedMF):
     batch_size: int = 1024
     epochs: int = 100
     patience: int = 6
-    validation_share: float = usual(0.1)
-    validation_metric: str = usual("ndcg@20")
+    validation_share: float = adaptive(0.1)
+    validation_metric: str = adaptive("ndcg@20")
     validation_negatives: int | None = None
     validation_every: int = 1
     init_std: float = 0.1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from truerank.cli.model_words import is_model_file, parse_model
+from truerank.cli.model_spec import is_model_file, parse_model
 
 from .conftest import Run
 

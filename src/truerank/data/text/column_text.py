@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from truerank.errors import InvalidDataError
+from truerank.errors import InvalidDataError, Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,7 +70,10 @@ def as_numbers(column: pa.ChunkedArray, *, name: str, delimiter: str) -> pa.Chun
             return pc.replace_substring(text, ",", ".").cast(pa.float64())
     raise InvalidDataError(
         f"column {name!r} should hold numbers, but holds {_no_number(column)!r}; convert it, or "
-        "name another column with weight="
+        + Message(
+            "name another column with weight=",
+            "name another column with --rating-column, or none to count every row",
+        )
     )
 
 

@@ -1,4 +1,4 @@
-"""The explicit rules every split obeys, applied in one place and counted.
+"""The explicit policies every split obeys, applied in one place and counted.
 
 ========================  ==========================  =============================================
 argument                  values, the default first   decides about
@@ -19,10 +19,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from truerank.arrays import Mask
+from truerank.checks import check_one_of
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.split.pairs import Mask, contained
-from truerank.split.result import Dropped, Rule, Split, SplitReport
+from truerank.errors import InvalidDataError, Message
+from truerank.split.pair_sets import contained
+from truerank.split.result import Dropped, Split, SplitDescription, SplitReport
 
 Overlap = Literal["error", "drop", "keep"]
 ShortUsers = Literal["keep_in_train", "drop"]
@@ -31,8 +33,8 @@ ColdItems = Literal["keep", "drop"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """One choice per rule; a wrong name is refused here."""
+class Policies:
+    """One choice per policy; a wrong name is refused here."""
 
     overlap: Overlap = "error"
     short_users: ShortUsers = "keep_in_train"
@@ -40,54 +42,48 @@ class Rules:
     cold_items: ColdItems = "keep"
 
     def __post_init__(self) -> None:
-        check_choice("overlap", self.overlap, get_args(Overlap))
-        check_choice("short_users", self.short_users, get_args(ShortUsers))
-        check_choice("new_users", self.new_users, get_args(NewUsers))
-        check_choice("cold_items", self.cold_items, get_args(ColdItems))
+        check_one_of("overlap", self.overlap, get_args(Overlap))
+        check_one_of("short_users", self.short_users, get_args(ShortUsers))
+        check_one_of("new_users", self.new_users, get_args(NewUsers))
+        check_one_of("cold_items", self.cold_items, get_args(ColdItems))
 
 
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Refuse a word that is not one of ``choices``."""
-    if value not in choices:
-        raise InvalidArgumentError(name, value, "one of " + ", ".join(map(repr, choices)))
-
-
-def apply(
-    rules: Rules,
-    rule: Rule,
+def apply_policies(
+    policies: Policies,
+    description: SplitDescription,
     *,
     train: Interactions,
     held_out: Interactions,
     fold_in: Interactions | None = None,
     dropped: Dropped | None = None,
 ) -> Split:
-    """Drop what the rules say, refuse what cannot be evaluated, count the rest.
+    """Drop what the policies say, refuse what cannot be evaluated, count the rest.
 
     Args:
-        rules: The choices.
-        rule: Name and parameters of the split, kept in the result.
+        policies: The choices.
+        description: Name and parameters of the split, kept in the result.
         train: Over the same vocabularies as ``held_out`` and ``fold_in``.
-        held_out: Before any rule.
-        fold_in: Before any rule.
+        held_out: Before any policy.
+        fold_in: Before any policy.
         dropped: What the caller has dropped already.
     """
     before = Dropped() if dropped is None else dropped
     leak = _in_history(held_out, train, fold_in)
     n_leaks = int(leak.sum())
-    if n_leaks and rules.overlap == "error":
+    if n_leaks and policies.overlap == "error":
         raise InvalidDataError(_leak_sentence(held_out, leak))
-    if n_leaks and rules.overlap == "drop":
+    if n_leaks and policies.overlap == "drop":
         held_out = held_out.select(~leak)
 
     n_short = n_short_rows = 0
-    if rules.short_users == "drop":
+    if policies.short_users == "drop":
         short = (train.user_counts > 0) & (held_out.user_counts == 0)
         rows = short[train.users]
         n_short, n_short_rows = int(short.sum()), int(rows.sum())
         train = train.select(~rows)
 
     n_new = n_new_pairs = 0
-    if rules.new_users == "drop":
+    if policies.new_users == "drop":
         new = _without_history(train, held_out, fold_in)
         pairs = new[held_out.users]
         n_new, n_new_pairs = int(new.sum()), int(pairs.sum())
@@ -95,7 +91,7 @@ def apply(
 
     cold = train.item_counts[held_out.indices] == 0
     n_cold = int(cold.sum())
-    if rules.cold_items == "drop":
+    if policies.cold_items == "drop":
         held_out = held_out.select(~cold)
     if len(held_out) == 0:
         raise InvalidDataError(_nothing_sentence(n_leaks, n_new_pairs, n_cold))
@@ -113,19 +109,21 @@ def apply(
         users_evaluated=int(evaluated.sum()),
         users_not_evaluated=int((known & ~evaluated).sum()),
         users_without_history=int((evaluated & ~known).sum()),
-        overlapping_pairs=n_leaks if rules.overlap == "keep" else 0,
-        cold_pairs=n_cold if rules.cold_items == "keep" else 0,
+        overlapping_pairs=n_leaks if policies.overlap == "keep" else 0,
+        cold_pairs=n_cold if policies.cold_items == "keep" else 0,
         dropped=Dropped(
-            overlapping_pairs=n_leaks if rules.overlap == "drop" else 0,
+            overlapping_pairs=n_leaks if policies.overlap == "drop" else 0,
             short_users=before.short_users + n_short,
             short_user_interactions=before.short_user_interactions + n_short_rows,
             new_users=n_new,
             new_user_pairs=n_new_pairs,
-            cold_pairs=before.cold_pairs + (n_cold if rules.cold_items == "drop" else 0),
+            cold_pairs=before.cold_pairs + (n_cold if policies.cold_items == "drop" else 0),
             repeated_rows=before.repeated_rows,
         ),
     )
-    return Split(train=train, held_out=held_out, fold_in=fold_in, rule=rule, report=report)
+    return Split(
+        train=train, held_out=held_out, fold_in=fold_in, description=description, report=report
+    )
 
 
 def _in_history(held_out: Interactions, train: Interactions, fold_in: Interactions | None) -> Mask:
@@ -146,7 +144,8 @@ def _leak_sentence(held_out: Interactions, leak: Mask) -> str:
     return (
         f"{int(leak.sum()):,} of {len(held_out):,} held-out pairs are in the training part as "
         f"well, the first is user {held_out.user_ids[user]}, item {held_out.item_ids[item]}: "
-        "a leak; take them out of the held-out part with overlap='drop', or say overlap='keep'"
+        "a leak; take them out of the held-out part with "
+        + Message("overlap='drop', or say overlap='keep'", "overlap=drop, or say overlap=keep")
     )
 
 

@@ -8,16 +8,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truerank.arrays import Float32, Int
 from truerank.data.id_order import encode_text, find_ids
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, Message
 
 DuplicateRule = Literal["error", "first", "last", "sum", "max"]
 DUPLICATE_RULES: tuple[str, ...] = get_args(DuplicateRule)
 
 
-def index_ids(
-    ids: Any, vocabulary: ArrayLike | None, name: str
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def index_ids(ids: Any, vocabulary: ArrayLike | None, name: str) -> tuple[Int, NDArray[Any]]:
     """Number external ids in their order, or look them up in a given vocabulary.
 
     Their order is that of :mod:`truerank.data.id_order`. Linear in the number of ids, plus a sort
@@ -53,7 +52,7 @@ def index_ids(
     return place[index], known
 
 
-def _encode(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def _encode(values: NDArray[Any]) -> tuple[Int, NDArray[Any]]:
     """Each value's place among the sorted distinct ones, and those: ``np.unique`` by hashing."""
     if values.dtype.kind == "i" and len(values) and values.max() < 4 * len(values) + 1024:
         present = np.zeros(int(values.max()) + 1, dtype=bool)
@@ -123,7 +122,7 @@ def _from_bytes(values: NDArray[Any], name: str) -> NDArray[Any]:
         ) from None
 
 
-def _from_floats(values: NDArray[Any], name: str) -> NDArray[np.int64]:
+def _from_floats(values: NDArray[Any], name: str) -> Int:
     whole = np.isfinite(values) & (values == np.floor(values))
     if not whole.all():
         bad = values[np.argmin(whole)]
@@ -137,7 +136,7 @@ def _from_floats(values: NDArray[Any], name: str) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def _from_integers(values: NDArray[Any], name: str) -> NDArray[np.int64]:
+def _from_integers(values: NDArray[Any], name: str) -> Int:
     if len(values) and (lowest := values.min()) < 0:
         raise InvalidDataError(
             f"{name} ids must not be negative, got {lowest}; negative numbers usually "
@@ -155,24 +154,33 @@ def _kind(values: NDArray[Any]) -> str:
     return names.get(values.dtype.kind, f"of type {values.dtype}")
 
 
-def checked_weights(weight: ArrayLike, n: int) -> NDArray[np.float32]:
+def checked_weights(weight: ArrayLike, n: int) -> Float32:
     """A new array of finite float32, one per interaction; -0 is 0, or the order of rows shows."""
     try:
         values = np.asarray(weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidDataError(f"weights must be numbers: {error}; convert them first") from None
+        raise InvalidDataError(
+            f"weights must be numbers: {error}; "
+            + Message(
+                "convert them first", "convert them, or count every row with --rating-column none"
+            )
+        ) from None
     _same_length(values, n, "weight")
     limit = float(np.finfo(np.float32).max)
     bad = ~(np.abs(values) <= limit)
     if bad.any():
         raise InvalidDataError(
             f"weights must be finite (and within float32), got {values[np.argmax(bad)]} in row "
-            f"{int(np.argmax(bad))} ({int(bad.sum()):,} such rows); drop these rows or fill them in"
+            f"{int(np.argmax(bad))} ({int(bad.sum()):,} such rows); "
+            + Message(
+                "drop these rows or fill them in",
+                "drop these rows or fill them in, or count every row with --rating-column none",
+            )
         )
     return values.astype(np.float32) + np.float32(0.0)
 
 
-def checked_timestamps(timestamp: ArrayLike, n: int) -> NDArray[np.int64]:
+def checked_timestamps(timestamp: ArrayLike, n: int) -> Int:
     """A new int64 array: numbers without their fraction, ``datetime64`` as seconds since 1970."""
     values = np.asarray(timestamp)
     if values.dtype.kind not in "iufM":
@@ -202,7 +210,10 @@ def _parsed_times(values: NDArray[Any]) -> NDArray[Any]:
         pass  # the sentence below says it better
     raise InvalidDataError(
         f"timestamps must be whole numbers or dates (datetime64), got {values.flat[:1]}; "
-        "parse them first"
+        + Message(
+            "parse them first",
+            "write them as 2005-03-14 or in seconds, or do without: --time-column none",
+        )
     )
 
 

@@ -12,7 +12,7 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.rng import checked_seed
 from truerank.split import Split, leave_k_out, leave_one_out, ratio, strong_generalization, temporal
 from truerank.split.choice import share
-from truerank.split.pairs import contained
+from truerank.split.pair_sets import contained
 
 Validation = Split | Callable[[Interactions], Split] | None
 """A ready split of the training part, a function that makes one, or None for the usual."""
@@ -61,7 +61,7 @@ def validation_split(data: Interactions | Split, how: Validation, seed: int) -> 
 def _usual(data: Interactions | Split, seed: int) -> Split:
     if isinstance(data, Interactions):
         return leave_one_out(data, seed=seed)
-    rule: dict[str, Any] = dict(data.rule)
+    rule: dict[str, Any] = dict(data.description)
     train = data.train
     by = rule.get("by", "random")
     if rule["name"] == "leave_one_out":

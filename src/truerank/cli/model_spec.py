@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truerank.cli.inputs import expect
+from truerank.cli.inputs import expect, noted
 from truerank.cli.output import remark
-from truerank.cli.settings import parse_settings
 from truerank.errors import InvalidDataError
+from truerank.spec import Setting, Spec, parse, settings_of, write
 
 if TYPE_CHECKING:
     from truerank.cli.source import Source
@@ -20,25 +19,16 @@ if TYPE_CHECKING:
 _LONG = 100  # letters of a name, which becomes part of a file's
 
 
-@dataclass(frozen=True, slots=True)
-class ModelWords:
-    """A model that is not fitted yet.
-
-    Attributes:
-        kind: Its name.
-        settings: Parameters that were given.
-    """
-
-    kind: str
-    settings: dict[str, Any]
+class ModelSpec(Spec):
+    """A model that is not fitted yet."""
 
     @property
     def name(self) -> str:
         """What to call it in tables and files; a very long name ends in a digest of itself.
 
-        >>> ModelWords("ease", {"l2": 500.0}).name
+        >>> ModelSpec("ease", {"l2": 500.0}).name
         'ease-l2-500'
-        >>> ModelWords("mf", {"dim": 8, "loss_params": {"temperature": 0.2}}).name
+        >>> ModelSpec("mf", {"dim": 8, "loss_params": {"temperature": 0.2}}).name
         'mf-dim-8-temperature-0.2'
         """
         parts = [f"{name}-{_short(value)}" for name, value in _flat(self.settings).items()]
@@ -49,6 +39,12 @@ class ModelWords:
         return f"{name[: _LONG - 9]}-{digest}"
 
     def __str__(self) -> str:
+        """The text: parsed, it is this again."""
+        return write(self.kind, _flat(self.settings))
+
+    @property
+    def described(self) -> str:
+        """The model with all its parameters, for people."""
         from truerank.models.names import model_class, parameters_of
 
         values = _flat(parameters_of(model_class(self.kind)) | self.settings)
@@ -68,20 +64,37 @@ class ModelWords:
         return fitted
 
 
-def parse_model(text: str, more: list[str] | None = None) -> ModelWords:
+def parse_model(text: str, more: list[str] | None = None) -> ModelSpec:
     """The model that the words describe; ``more`` are settings said elsewhere.
 
     >>> parse_model("item-knn k=50", ["shrink=2"])
-    ModelWords(kind='item-knn', settings={'k': 50, 'shrink': 2.0})
+    ModelSpec(kind='item-knn', settings={'k': 50, 'shrink': 2.0})
+    >>> parse_model("mf temperature=0.1").settings
+    {'loss_params': {'temperature': 0.1}}
     """
-    from truerank.models.names import counted_flags, model_class, parameters_of
+    from truerank.models.names import MODELS
 
-    kind, *words = text.replace(",", " ").split() or [""]
-    made = model_class(kind)
-    settings = parse_settings(
-        [*words, *(more or [])], parameters_of(made), kind, counted=counted_flags(made)
-    )
-    return ModelWords(kind, settings)
+    with noted():
+        spec = parse(" ".join([text, *(more or [])]), "model", MODELS, _settings, "ease l2=500")
+    of_loss = {k: v for k, v in spec.settings.items() if k in _of_loss(spec.kind)}
+    settings = {k: v for k, v in spec.settings.items() if k not in of_loss}
+    return ModelSpec(spec.kind, settings | ({"loss_params": of_loss} if of_loss else {}))
+
+
+def _settings(kind: str) -> dict[str, Setting]:
+    """What may be said about a model: its parameters, and those of its loss one by one."""
+    from truerank.models.names import model_class
+
+    number = Setting(lambda text: None if text == "none" else float(text), "a number")
+    return settings_of(model_class(kind)) | dict.fromkeys(_of_loss(kind), number)
+
+
+def _of_loss(kind: str) -> tuple[str, ...]:
+    """Parameters of losses, if this model has a loss."""
+    from truerank.losses.parameters import PARAMETERS
+    from truerank.models.names import model_class, parameters_of
+
+    return PARAMETERS if "loss_params" in parameters_of(model_class(kind)) else ()
 
 
 def is_model_file(text: str) -> bool:
@@ -110,7 +123,7 @@ def check_fits(model: Any, path: Path, split: Split, source: Source) -> None:
     if fits_split(model, split):
         return
     everything = source.interactions.fingerprint
-    if split.rule["name"] != "published" and fitted_on(model) == everything():
+    if split.description["name"] != "published" and fitted_on(model) == everything():
         raise InvalidDataError(
             f"{path} was fitted on all of {source.data}, held-out items included, so its ranks "
             f"would be too good; fit it with --split {source.split.split()[0]}"

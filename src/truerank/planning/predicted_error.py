@@ -1,14 +1,14 @@
-r"""The error that a design would have, by trying it on users drawn from the assumed laws.
+r"""The error that a design would have, by trying it on users drawn from the assumed distributions.
 
 No formula of variance knows how far off an estimate is where the samples are blind, so the design
-is simulated: users are drawn, their samples are drawn, ``auto`` estimates, and the error
-:math:`e = \hat T - T_m` about the metric of these users is recorded. Two numbers of users, because
-neither the variance nor the bias of a smoothed estimate follows a simple rule in between: the mean
-square of :math:`e` over laws and trials is interpolated on a log-log line, falls as :math:`1/m`
-below the smaller one, and beyond the larger one as a bias that stays and a variance that falls.
-The squared bias of a law is estimated without that of the noise of its :math:`t` trials,
+is simulated: users are drawn, their samples are drawn, ``auto`` estimates, and the error :math:`e =
+\hat T - T_m` about the metric of these users is recorded. Two numbers of users, because neither the
+variance nor the bias of a smoothed estimate follows a simple rule in between: the mean square of
+:math:`e` over distributions and trials is interpolated on a log-log line, falls as :math:`1/m`
+below the smaller one, and beyond the larger one as a bias that stays and a variance that falls. The
+squared bias of a distribution is estimated without that of the noise of its :math:`t` trials,
 
-.. math::  \bar e^2 - s^2 / t, \qquad \text{averaged over laws, at least 0.}
+.. math::  \bar e^2 - s^2 / t, \qquad \text{averaged over distributions, at least 0.}
 
 For :math:`m` of :math:`M` users the sampling of users is added,
 
@@ -32,7 +32,7 @@ import numpy as np
 from truerank.arrays import Float
 from truerank.estimators.simulate import simulate
 from truerank.metrics import Metric
-from truerank.planning.distributions import RankLaw
+from truerank.planning.distributions import RankDistribution
 from truerank.planning.trials import TRIAL_COLUMNS, auto_values
 from truerank.ranking import Adaptive, Full, RankTable, Sampled
 from truerank.ranking.designs import InnerDesign, Levels
@@ -42,7 +42,7 @@ TRIAL_USERS = (2_000, 20_000)
 """Numbers of users of the trials; both at most those there are."""
 
 TRIALS = 32
-"""Trials per number of users, divided among the laws."""
+"""Trials per number of users, divided among the distributions."""
 
 SCHEDULE_TRIALS = 4
 """Trials that share one adaptive schedule: making it takes as long as a trial or two."""
@@ -99,7 +99,7 @@ def _between(m: float, users: tuple[int, ...], values: tuple[float, ...]) -> flo
 
 def predict(
     design: InnerDesign,
-    laws: list[RankLaw],
+    distributions: list[RankDistribution],
     metric: Metric,
     *,
     n_users: int,
@@ -107,26 +107,26 @@ def predict(
     seed: int = 0,
     step: Callable[[], None] = lambda: None,
 ) -> PredictedError:
-    """Try a design on users of each law.
+    """Try a design on users of each distribution.
 
     Args:
         design: How each user is ranked.
-        laws: What is assumed about the ranks.
+        distributions: What is assumed about the ranks.
         metric: The metric.
         n_users: Users there are: no trial has more.
-        trials: Trials per number of users, divided among the laws; at least two of each.
+        trials: Trials per number of users, divided among the distributions; at least two of each.
         seed: Of users and samples; the users are the same for every design.
         step: Called after each trial.
     """
-    moments = [law.moments(metric) for law in laws]
+    moments = [distribution.moments(metric) for distribution in distributions]
     spread = float(np.mean([sd / mean for mean, sd in moments]))
     if isinstance(design, Full):
         return PredictedError(
-            design=design, user_spread=spread, per_row=float(laws[0].grid.n_items)
+            design=design, user_spread=spread, per_row=float(distributions[0].grid.n_items)
         )
     users = tuple(sorted({min(m, n_users) for m in TRIAL_USERS}))
-    repeats = max(2, -(-trials // len(laws)))
-    found = _tried(design, laws, metric, users, repeats, seed, step)
+    repeats = max(2, -(-trials // len(distributions)))
+    found = _tried(design, distributions, metric, users, repeats, seed, step)
     return PredictedError(
         design=design,
         users=users,
@@ -140,19 +140,19 @@ def predict(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Trials:
-    """Trials with one number of users, relative to the value: shape (laws, trials of each)."""
+    """Trials with one number of users, relative to the value: shape (distributions, trials)."""
 
     error: Float
     truth: Float
     per_row: float
 
     def bias_square(self) -> float:
-        """Mean over laws of the squared bias; see the module."""
+        """Mean over distributions of the squared bias; see the module."""
         noise = self.error.var(axis=1, ddof=1) / self.error.shape[1]
         return max(0.0, float((self.error.mean(axis=1) ** 2 - noise).mean()))
 
     def correlation(self) -> float:
-        """Of the error and of the users' own metric, within laws, whose own mean is 1."""
+        """Of the error and of the users' own metric, within distributions, whose own mean is 1."""
         repeats = self.error.shape[1]
         within = self.error - self.error.mean(axis=1, keepdims=True)
         chance = self.truth - 1.0
@@ -162,27 +162,27 @@ class _Trials:
 
 def _tried(
     design: Sampled | Adaptive,
-    laws: list[RankLaw],
+    distributions: list[RankDistribution],
     metric: Metric,
     users: tuple[int, ...],
     repeats: int,
     seed: int,
     step: Callable[[], None],
 ) -> list[_Trials]:
-    """Draw users and samples of every law, and estimate: one result per number of users."""
+    """Draw users and samples of every distribution, and estimate: a result per number of users."""
     tables, truths = [], []
-    for m, (which, law) in product(users, enumerate(laws)):
+    for m, (which, distribution) in product(users, enumerate(distributions)):
         for repeat in range(repeats):
             if repeat % SCHEDULE_TRIALS == 0:
                 levels = None
             own = stream(seed, Stream.PILOT, which, m, repeat)
-            exact = law.draw(m, own)
+            exact = distribution.draw(m, own)
             table = simulate(exact, design, seed=int(own.integers(2**32)), levels=levels)
             levels = Levels.from_dict(table.header.design["levels"])
             tables.append(table)
             truths.append(float(_values(metric, exact).mean()))
-    shape = (len(users), len(laws), repeats)
-    means = np.array([law.moments(metric)[0] for law in laws])[:, None]
+    shape = (len(users), len(distributions), repeats)
+    means = np.array([distribution.moments(metric)[0] for distribution in distributions])[:, None]
     truth = np.reshape(truths, shape) / means
     found = auto_values(tables, metric, columns=TRIAL_COLUMNS, step=step).reshape(shape) / means
     scored = np.reshape([table.n_scored.mean() for table in tables], shape)

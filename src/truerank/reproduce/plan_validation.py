@@ -5,7 +5,7 @@ them, and the root mean squared error about the metric of all users is what was 
 from a pilot of some of the users, ranked in full or by samples, or from the metric alone.
 
 Both sides are simulated. :math:`t` tables know a root mean square to :math:`1/\sqrt{2t}`: 100
-tables to 7 %, the plan's trials to 10 % and more where laws differ.
+tables to 7 %, the plan's trials to 10 % and more where distributions differ.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy as np
 from truerank.arrays import Float
 from truerank.estimators.simulate import simulate
 from truerank.metrics import Metric, as_metric
-from truerank.planning.distributions import RankLaw, typical_laws
-from truerank.planning.errors import TRIALS, predict
-from truerank.planning.pilots import pilot_laws, pilot_value
+from truerank.planning.distributions import RankDistribution, typical_distributions
+from truerank.planning.pilots import pilot_distributions, pilot_value
+from truerank.planning.predicted_error import TRIALS, predict
 from truerank.planning.trials import auto_values
 from truerank.ranking import Adaptive, Full, RankTable, Sampled, Users
-from truerank.ranking.design_spec import design_words
+from truerank.ranking.design_spec import format_design
 from truerank.ranking.designs import InnerDesign
 from truerank.reproduce.exact_ranks import ExactRanks
 
@@ -122,7 +122,7 @@ def validate_plan(
     lines: list[list[PlanCheck]] = [[] for _ in pilots]
     for way in (Full(), *designs):
         found = [
-            predict(way, own.laws, chosen, n_users=len(table), trials=trials, seed=seed)
+            predict(way, own.distributions, chosen, n_users=len(table), trials=trials, seed=seed)
             for own in known
         ]
         for m in (len(table), few):
@@ -139,7 +139,7 @@ def validate_plan(
                         model=pair.model,
                         metric=str(chosen),
                         source=own.source,
-                        design=design_words(design),
+                        design=format_design(design),
                         predicted=float(error) / truth,
                         observed=float(np.sqrt((off**2).mean())),
                         bias=float(off.mean()),
@@ -155,7 +155,7 @@ def validate_plan(
 class _Known:
     """What the plan is allowed to know."""
 
-    laws: list[RankLaw]
+    distributions: list[RankDistribution]
     value: float
     source: str
 
@@ -170,11 +170,11 @@ def _known(
 ) -> _Known:
     n_items = int(table.n_items.max())
     if way is None:
-        return _Known(typical_laws(n_items, metric, truth), truth, "expected")
+        return _Known(typical_distributions(n_items, metric, truth), truth, "expected")
     some = Users(min(pilot_users, len(table) // 2), way)
     pilot = simulate(table, some, seed=PILOT_SEED + seed)
-    laws = pilot_laws(pilot, n_items, metric, seed=seed)
-    return _Known(laws, pilot_value(pilot, metric), f"pilot, {design_words(way)}")
+    distributions = pilot_distributions(pilot, n_items, metric, seed=seed)
+    return _Known(distributions, pilot_value(pilot, metric), f"pilot, {format_design(way)}")
 
 
 def _estimates(tables: list[RankTable], metric: Metric, step: Callable[[], None]) -> Float:

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.arrays import Int, Mask
 from truerank.data.id_order import distinct_ids, find_ids
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
-
-Mask = NDArray[np.bool_]
 
 
 def contained(part: Interactions, other: Interactions) -> Mask:
@@ -27,7 +26,7 @@ def contained(part: Interactions, other: Interactions) -> Mask:
     return np.asarray(known[at] == wanted, dtype=np.bool_)
 
 
-def _codes(data: Interactions) -> NDArray[np.int64]:
+def _codes(data: Interactions) -> Int:
     return data.users.astype(np.int64) * data.n_items + data.indices
 
 

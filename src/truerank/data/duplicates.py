@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from truerank.data.columns import DuplicateRule
+from truerank.arrays import Float32, Int, Mask
+from truerank.data.input_columns import DuplicateRule
 
 
-def pair_order(
-    rows: NDArray[np.int64], columns: NDArray[np.int64], n_columns: int
-) -> NDArray[np.int64] | None:
+def pair_order(rows: Int, columns: Int, n_columns: int) -> Int | None:
     """The order that sorts by row, then by column, then as the caller had it; None if it is so.
 
     Memory: 24 bytes per pair while it runs.
@@ -24,7 +22,7 @@ def pair_order(
     return order[_stable_order(rows[order])]
 
 
-def _stable_order(key: NDArray[np.int64]) -> NDArray[np.int64]:
+def _stable_order(key: Int) -> Int:
     # Sorting key and position as one word is stable, and several times faster than argsort.
     # Users and items are below 2**31, so 32 bits remain for the position.
     bits = len(key).bit_length()
@@ -36,15 +34,13 @@ def _stable_order(key: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def merge_duplicates(
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    weights: NDArray[np.float32] | None,
-    times: NDArray[np.int64] | None,
-    repeated: NDArray[np.bool_],
+    rows: Int,
+    columns: Int,
+    weights: Float32 | None,
+    times: Int | None,
+    repeated: Mask,
     rule: DuplicateRule,
-) -> tuple[
-    NDArray[np.int64], NDArray[np.int64], NDArray[np.float32] | None, NDArray[np.int64] | None
-]:
+) -> tuple[Int, Int, Float32 | None, Int | None]:
     """One row per pair. Rows come sorted by pair, within a pair in the caller's order.
 
     Args:
@@ -62,7 +58,7 @@ def merge_duplicates(
         weights = None if weights is None else weights[order]
         times = None if times is None else times[order]
     at = first if rule == "first" else last
-    merged: NDArray[np.float32] | None
+    merged: Float32 | None
     if rule == "sum":
         ones = np.ones(len(rows)) if weights is None else weights.astype(np.float64)
         merged = np.add.reduceat(ones, first).astype(np.float32)
@@ -74,18 +70,18 @@ def merge_duplicates(
 
 
 def _order_of_repeats(
-    weights: NDArray[np.float32] | None,
-    times: NDArray[np.int64] | None,
-    repeated: NDArray[np.bool_],
+    weights: Float32 | None,
+    times: Int | None,
+    repeated: Mask,
     *,
     by_weight: bool,
-) -> NDArray[np.int64] | None:
+) -> Int | None:
     """Sorts the rows of each pair by time, equal times by weight, so that row order is no matter.
 
     Without times the caller's order is what "first" and "last" mean, and it is kept; a sum has
     its terms in the order of weights either way, because float addition is not associative.
     """
-    keys: list[NDArray[np.float32] | NDArray[np.int64]] = []
+    keys: list[Float32 | Int] = []
     if weights is not None and (by_weight or times is not None):
         keys.append(weights)
     if times is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
+from importlib import import_module
 from typing import Any, TypeVar, cast
 
 from truerank.errors import InvalidArgumentError
@@ -40,9 +41,18 @@ def renamed_parameters(**new_of_old: str) -> Callable[[Renamed], Renamed]:
     return decorate
 
 
-def current_names(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters under the names they have now: what a file of the last release holds."""
+def current_names(kind: Any, values: Mapping[str, Any], *, warn: bool = False) -> dict[str, Any]:
+    """Parameters under the names they have now: what a file of the last release holds.
+
+    Args:
+        kind: The class whose parameters they are; one that has renamed none changes nothing.
+        values: By name, old or new.
+        warn: Say which names are old, to whoever called the caller: where people wrote them.
+    """
     names: Mapping[str, str] = getattr(kind, OLD_NAMES, {})
+    for old in names if warn else ():
+        if old in values:
+            old_name(f"the parameter {old!r} of {kind.__name__}", names[old], stacklevel=4)
     return {names.get(name, name): value for name, value in values.items()}
 
 
@@ -53,6 +63,27 @@ def old_name(what: str, new: str, stacklevel: int = 3) -> None:
         DeprecationWarning,
         stacklevel=stacklevel,
     )
+
+
+def renamed_names(module: str, **new_of_old: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module some of whose names have new ones.
+
+    >>> find = renamed_names("math", root="sqrt")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     find("root")(9.0)
+    3.0
+    >>> str(caught[0].message)
+    "math.root is called 'sqrt' now; the old name goes with the next release"
+    """
+
+    def find(name: str) -> Any:
+        if name not in new_of_old:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        old_name(f"{module}.{name}", new_of_old[name])
+        return getattr(import_module(module), new_of_old[name])
+
+    return find
 
 
 def _translating(function: Any, owner: str, new_of_old: Mapping[str, str]) -> Any:
@@ -76,4 +107,8 @@ def _old_attribute(owner: str, old: str, new: str) -> property:
         old_name(f"the attribute {old!r} of {owner}", new)
         return getattr(self, new)
 
-    return property(read)
+    def write(self: Any, value: Any) -> None:
+        old_name(f"the attribute {old!r} of {owner}", new)
+        setattr(self, new, value)
+
+    return property(read, write)

@@ -14,6 +14,8 @@ from scipy import sparse
 
 import truerank as tr
 from truerank.losses import LOSSES
+from truerank.losses.gradients import loss_and_gradient
+from truerank.losses.loss import FusedLoss
 
 TIES = ("half", "optimistic", "pessimistic", "random")
 SHAPES = ((1, 2, 1), (15, 95, 3), (17, 97, 8), (33, 193, 5), (65, 1025, 7), (513, 1543, 2))
@@ -43,7 +45,7 @@ def _designs(room: int, rows: int, n_items: int, rng: np.random.Generator) -> It
     if room >= 4:
         yield tr.Sampled(room - 1, replacement=True)
         yield tr.Adaptive(n0=3, n_max=room - 1, replacement=True)
-        yield tr.Given(rng.integers(0, n_items, (rows, min(room - 1, 7))))
+        yield tr.FixedNegatives(rng.integers(0, n_items, (rows, min(room - 1, 7))))
 
 
 def _rank_all(scorer: Any, users: int, items: int, rng: np.random.Generator) -> None:
@@ -162,8 +164,8 @@ def linear(shapes: Any = ((40, 31), (70, 129))) -> None:
         for data in (train, weighted):
             tr.models.EASE(l2=10.0).fit(data).score_all(np.arange(2))
         tr.models.SLIM(l1=0.5, l2=2.0, dtype="float64").fit(weighted)
-        tr.models.EDLAE(rank=5).fit(train)
-        tr.models.LRR(l2=10.0, rank=4).fit(train).score_all(np.arange(2))
+        tr.models.EDLAE(dim=5).fit(train)
+        tr.models.LRR(l2=10.0, dim=4).fit(train).score_all(np.arange(2))
     wide = _data(9, 60, 700, mean=40.0)  # long rows: SLIM's room grows
     tr.models.SLIM(l1=0.01, l2=0.5).fit(wide)
 
@@ -188,7 +190,7 @@ def learned_linear() -> None:
     quick = {"epochs": 2, "batch_size": 33, "rate": 0.05, "scale": 10.0}
     bases = (
         tr.models.EASE(l2=20.0), tr.models.SLIM(l1=0.5, l2=2.0),
-        tr.models.LRR(l2=20.0, rank=5), tr.models.EDLAE(p=0.3, l2=5.0, rank=5),
+        tr.models.LRR(l2=20.0, dim=5), tr.models.EDLAE(dropout=0.3, l2=5.0, dim=5),
     )  # fmt: skip
     for base in bases:
         tr.models.Nearby(**quick).fit(train, base=base.fit(train))
@@ -223,6 +225,9 @@ def factorisation(settings: Any = MF_SETTINGS) -> None:
         tr.models.MF(**(quick | given)).fit(train).fold_in(_data(7, 5, 37))
     for loss in LOSSES:
         tr.models.MF(loss, **(quick | {"similarity": "cosine"})).fit(train)
+    scores, none = np.zeros(3, np.float32), np.zeros(0, np.float32)
+    unknown = FusedLoss(0, *(np.float32(1) for _ in range(3)))
+    loss_and_gradient(unknown, scores[0], scores, none, np.float32(0), np.float32(1))
 
 
 QUICK: dict[str, Callable[[], None]] = {

@@ -59,9 +59,7 @@ ONCE = {
 }  # fmt: skip
 
 
-def test_a_verdict_and_its_report_fit_every_table_once(
-    work: Counter[str], tmp_path: Path
-) -> None:
+def test_a_verdict_and_its_report_fit_every_table_once(work: Counter[str], tmp_path: Path) -> None:
     verdict = tr.compare(two_tables(), ["ndcg@10", "recall@10"], n_boot=100, progress=False)
     assert work == ONCE
     verdict.to_html(tmp_path / "report.html")

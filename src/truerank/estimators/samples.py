@@ -335,8 +335,8 @@ class Weighting:
         """All distributions that the sample allows; its shares, if they are at hand."""
         if level not in self._sets:
             own = self.own_shares if shares is None else shares
-            levels = self.sample.ranks.header.levels
-            self._sets[level] = compatible_set(self.problem, own, level=level, levels=levels)
+            stages = self.sample.ranks.header.stages
+            self._sets[level] = compatible_set(self.problem, own, level=level, stages=stages)
         return self._sets[level]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from truerank.arrays import Int
 from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError, Message
 from truerank.numerics.ties import TIE_RULES
-from truerank.ranking.designs import Levels
+from truerank.ranking.stages import Stages
 
 FORMAT = 1
 """Version of the file format; a reader refuses files of a later one."""
@@ -95,10 +95,10 @@ class Header:
         return str(self.design.get("kind"))
 
     @property
-    def levels(self) -> Levels | None:
-        """The levels that the rows followed, if the header says so."""
+    def stages(self) -> Stages | None:
+        """The stages that the rows followed, if the header says so."""
         design = self.design.get("inner", self.design)
-        return Levels.from_dict(design["levels"]) if "levels" in design else None
+        return Stages.from_dict(design["levels"]) if "levels" in design else None
 
     def adapted(self, n_sampled: Int, n_rows: Int) -> str:
         """What a default of the design did for users with few candidates, in words; or nothing.

@@ -23,6 +23,7 @@ import numpy as np
 
 from truerank.estimators import estimate
 from truerank.metrics import Metric
+from truerank.plain_data import plain
 from truerank.ranking import RankTable, Users
 from truerank.search.examination import N_BOOT, Examination
 
@@ -68,8 +69,8 @@ class Certainty:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; what is not known is None."""
-        values = asdict(self)
-        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
+        values: dict[str, Any] = plain(asdict(self))
+        return values
 
 
 def certainty_of(table: RankTable, exam: Examination) -> Certainty | None:
@@ -109,8 +110,8 @@ def _unknown(table: RankTable, exam: Examination) -> str:
     """What keeps the variance between users from being known; empty if nothing does."""
     if table.n_users < len(table):
         return "several held-out items per user"
-    if exam.metric.function is None and exam.metric.name == "auc":
-        return "auc, which counts each user's own number of items"
+    if exam.metric.needs_n_items:
+        return f"{exam.metric}, which counts each user's own number of items"
     if exam.method == "naive":
         return "the naive method, which estimates another metric"
     return ""

@@ -1,10 +1,10 @@
 r"""Alternating least squares: solve all items, then all users, again and again.
 
-With one side fixed the objective of :mod:`.als_problem` falls apart into one small problem per row
+With one side fixed the objective of :mod:`.problem` falls apart into one small problem per row
 of the other side, whose matrix is :math:`\alpha_0 H^\top H + H_S^\top \mathrm{diag}(p) H_S +
 \lambda I`. The first part is shared: its eigenvectors :math:`Q` are found once per half-step and
 both sides are turned, :math:`W Q` and :math:`H Q`, which changes no score and no length. In these
-axes it is diagonal, and :mod:`.als_kernels` need not carry it from row to row.
+axes it is diagonal, and :mod:`.kernels` need not carry it from row to row.
 
 ==============  ==============================================================================
 solver          what a half-step does to each row
@@ -31,13 +31,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.errors import InvalidDataError
-from truerank.models.als.cg import observed_loss, pair_scores, solve_cg
-from truerank.models.als.kernels import Floats, Rows, solve_blocks
-from truerank.models.als.problem import Problem
+from truerank.models.als.kernels import (
+    Floats,
+    ObservedRows,
+    observed_loss,
+    pair_scores,
+    solve_blocks,
+    solve_cg,
+)
+from truerank.models.als.problem import ALSProblem
 from truerank.numerics.threads import Each
 
-Solver = Literal["cholesky", "cg", "block"]
-SOLVERS: tuple[str, ...] = get_args(Solver)
+ALSSolver = Literal["cholesky", "cg", "block"]
+SOLVERS: tuple[str, ...] = get_args(ALSSolver)
 
 BLOCK_ROWS = 4096
 """Rows of a matrix product done at once; fixed, because sums depend on it."""
@@ -56,13 +62,13 @@ class Method:
         block_size: Dimensions solved together by ``"block"``.
     """
 
-    solver: Solver = "cholesky"
+    solver: ALSSolver = "cholesky"
     cg_steps: int = 3
     block_size: int = 32
 
 
 def alternate(
-    problem: Problem,
+    problem: ALSProblem,
     start: Floats,
     method: Method,
     each: Each[Any],
@@ -89,7 +95,12 @@ def alternate(
 
 
 def half_step(
-    rows: Rows, fixed: Floats, moving: Floats, weight: float, method: Method, each: Each[Any]
+    rows: ObservedRows,
+    fixed: Floats,
+    moving: Floats,
+    weight: float,
+    method: Method,
+    each: Each[Any],
 ) -> tuple[Floats, Floats]:
     """Both sides in new axes, the moving one solved; ``moving`` is where iterations start."""
     spectrum, Q = principal_axes(fixed, weight, each)
@@ -101,7 +112,12 @@ def half_step(
 
 
 def solve_exactly(
-    rows: Rows, fixed: Floats, weight: float, each: Each[Any], *, prior: Floats | None = None
+    rows: ObservedRows,
+    fixed: Floats,
+    weight: float,
+    each: Each[Any],
+    *,
+    prior: Floats | None = None,
 ) -> Floats:
     r"""The minimum for every row, in the axes of ``fixed``.
 
@@ -153,8 +169,8 @@ def times(factors: Floats, Q: Floats, each: Each[Any]) -> Floats:
     return product
 
 
-def objective(problem: Problem, W: Floats, H: Floats, each: Each[Any]) -> float:
-    """The objective of :mod:`.als_problem`: about as costly as a step of conjugate gradients."""
+def objective(problem: ALSProblem, W: Floats, H: Floats, each: Each[Any]) -> float:
+    """The objective of :mod:`.problem`: about as costly as a step of conjugate gradients."""
     cuts = tasks_of(problem.users)
     losses = np.zeros(len(cuts) - 1)
 
@@ -170,7 +186,7 @@ def objective(problem: Problem, W: Floats, H: Floats, each: Each[Any]) -> float:
     return float(losses.sum()) + problem.constant + problem.unobserved_weight * everywhere + penalty
 
 
-def scores_of_pairs(rows: Rows, solved: Floats, fixed: Floats, each: Each[Any]) -> Floats:
+def scores_of_pairs(rows: ObservedRows, solved: Floats, fixed: Floats, each: Each[Any]) -> Floats:
     """The scores of the observed pairs, in their order."""
     cuts, scores = tasks_of(rows), np.empty(len(rows.indices), solved.dtype)
     each(
@@ -181,7 +197,7 @@ def scores_of_pairs(rows: Rows, solved: Floats, fixed: Floats, each: Each[Any]) 
 
 
 def _run(
-    rows: Rows,
+    rows: ObservedRows,
     fixed: Floats,
     spectrum: Floats,
     offset: Floats,
@@ -212,7 +228,7 @@ def _run(
         )
 
 
-def tasks_of(rows: Rows) -> list[int]:
+def tasks_of(rows: ObservedRows) -> list[int]:
     """Borders of tasks with about equally many interactions; an empty row costs something too."""
     cost = rows.indptr[1:] + 16 * np.arange(1, len(rows.indptr))
     inner = np.searchsorted(cost, np.linspace(0, cost[-1], TASKS + 1)[1:-1])

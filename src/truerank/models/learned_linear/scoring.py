@@ -17,7 +17,7 @@ from truerank.models.input_checks import check_history
 from truerank.models.item_item import ItemItemScorer
 from truerank.models.learned_linear.forms import Dense, Form, LowRank
 from truerank.models.learned_linear.parameters import Parameters
-from truerank.models.linear.low_rank_scorer import LowRankScorer
+from truerank.models.linear.low_rank import LowRankScorer
 from truerank.numerics.memory import check_room
 
 AnyScorer = ItemItemScorer | FactorScores | LowRankScorer

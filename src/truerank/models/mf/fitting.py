@@ -109,7 +109,7 @@ class TrainedMF(FactorModel):
         objective = self._objective(learned, learned.item_counts, plan)
         check_fits(
             interactions, objective.plan, self.batch_size, self.dim,
-            threads=workers or available_cores(), by_autograd=objective.rule is None,
+            threads=workers or available_cores(), by_autograd=objective.fused is None,
         )  # fmt: skip
         if objective.plan.in_batch:
             check_in_batch(learned, self.batch_size)

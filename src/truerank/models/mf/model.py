@@ -47,8 +47,8 @@ class MF(TrainedMF):
         s_{ui} = w_u \cdot h_i \;\text{ or }\; \frac{w_u \cdot h_i}{|w_u|\,|h_i|}
 
     over the positive pairs P, by steps on batches of them. Weights of interactions do not matter.
-    Losses by name have slopes of their own (:mod:`.slopes`) and need no torch; any other
-    function of (pos, neg) goes through autograd on the same path.
+    Losses by name have fused gradients (:mod:`truerank.losses.gradients`) and need no torch; any
+    other function of (pos, neg) goes through autograd on the same path.
 
     **Negatives** are n draws from q for each positive. ``shared``: the same draws for all pairs of
     a batch, or for every so many of them. That changes nothing in expectation and turns the work

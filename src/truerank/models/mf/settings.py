@@ -11,21 +11,17 @@ import numpy as np
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.losses import check_parameters, inputs_of, temperature_of
+from truerank.losses.table import DEFINITIONS
 from truerank.models.mf.batches import WHOLE_BATCH, Plan
 from truerank.models.mf.steps import longest_tile, tiles_of
 from truerank.numerics.memory import check_room
 
 Loss = str | Callable[..., Any]
 
-UNBOUNDED = {
-    "ccl": "the pull on its positives never ends",
-    "ccl_debiased": "the pull on its positives never ends",
-    "mine": "it rewards positives without end",
-    "mine_plus": "it rewards positives without end",
-}
+UNBOUNDED = {name: loss.unbounded for name, loss in DEFINITIONS.items() if loss.unbounded}
 """Losses that have no minimum with dot products, and why."""
 
-NO_LOGITS = ("mse", "mse_debiased", "ccl", "ccl_debiased")
+NO_LOGITS = tuple(name for name, loss in DEFINITIONS.items() if not loss.logits)
 """Losses whose scores have targets of their own: a logarithm taken off them corrects nothing."""
 
 
@@ -92,7 +88,7 @@ def check_correction(loss: Loss, parameters: dict[str, Any] | None, correct: boo
 def check_debiased(loss: Loss, negatives: str, power: float, correct: bool) -> None:
     """The share of positives that a debiased loss takes off is that of uniform draws."""
     uniform = negatives == "uniform" or (negatives == "popularity" and power == 0)
-    if uniform or not isinstance(loss, str) or not loss.endswith("_debiased"):
+    if uniform or not isinstance(loss, str) or "tau_pos" not in inputs_of(loss):
         return
     if loss in NO_LOGITS or not correct:
         hint = "" if loss in NO_LOGITS else ", or use correct=True"
@@ -148,7 +144,7 @@ def check_fits(
     batch_size = min(batch_size, len(data))
     shared = batch_size if plan.in_batch else plan.n_shared
     sets, tiles = plan.n_sets(batch_size), len(tiles_of(batch_size, plan))
-    # Scores of the tiles at work; or of all pairs, torch's copy, its slopes and one more between.
+    # Scores of the tiles at work; or of all pairs, torch's copy, its gradient and one more between.
     at_work = min(threads, tiles) * longest_tile(batch_size, plan)
     pairs = 4 * batch_size if by_autograd else at_work
     batch = 2 * batch_size * (dim + width) + shared * (dim * (sets + tiles) + pairs)

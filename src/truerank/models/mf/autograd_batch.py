@@ -1,6 +1,6 @@
-"""Gradients of a batch where the slopes are torch's: scores by tiles, one call of autograd, back.
+"""Gradients of a batch by autograd: scores by tiles, one call of torch for all of them, and back.
 
-Memory: B x n scores, torch's copy of them, its slopes and what the loss needs between, unlike
+Memory: B x n scores, torch's copy of them, its gradient and what the loss needs between, unlike
 :func:`~.scores.shared_tile`, which needs the scores of a tile only.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from truerank.arrays import Float32
-from truerank.models.mf.autograd import slopes_by_autograd
+from truerank.models.mf.autograd_loss import loss_and_gradient_by_autograd
 from truerank.models.mf.batches import Batch
 from truerank.models.mf.dropout import drop
 from truerank.models.mf.objective import Objective
@@ -94,7 +94,7 @@ def gradients_by_autograd(
     loss: Any = objective.loss
     inputs = _inputs(objective, batch, scoring.level)
     own, scale = out.own[:size], float(scoring.scale)
-    total = slopes_by_autograd(loss, own, shared, scoring.n_extra, scale, inputs)
+    total = loss_and_gradient_by_autograd(loss, own, shared, scoring.n_extra, scale, inputs)
     swap_back(shared, batch.swaps, 0)
     each(quietly, [partial(pull, tile) for tile in tiles])
     return total

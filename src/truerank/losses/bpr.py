@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
-from torch import Tensor
-from torch.nn.functional import logsigmoid
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from truerank.arrays import Float32
 from truerank.losses.checks import check_scores
+from truerank.losses.loss import FusedLoss, loss
+from truerank.losses.row_kernels import logistic
+from truerank.numerics.jit import fastmath
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
+@fastmath
+def bpr_gradient(
+    fused: FusedLoss,
+    pos: np.float32,
+    neg: Float32,
+    extra: Float32,
+    tau: np.float32,
+    scale: np.float32,
+) -> tuple[float, np.float32]:
+    """Loss and gradient of a row; see :data:`~truerank.losses.loss.FusedGradient`."""
+    value, gradients = logistic(neg, pos, scale)
+    return value, -gradients
+
+
+@loss(gradient=bpr_gradient)
 def bpr(pos: Tensor, neg: Tensor) -> Tensor:
     r"""Bayesian personalised ranking [rendle2009]_, summed over the negatives.
 
@@ -42,4 +65,6 @@ def bpr(pos: Tensor, neg: Tensor) -> Tensor:
     1.3862943649291992
     """
     check_scores(pos, neg)
+    from torch.nn.functional import logsigmoid
+
     return -logsigmoid(pos[:, None] - neg).sum(dim=1)

@@ -1,4 +1,4 @@
-"""Slopes of any loss by torch's autograd: the only part of training that needs torch."""
+"""Gradients of any loss by torch's autograd: the only part of training that needs torch."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from truerank.arrays import Float32
-from truerank.errors import MissingExtraError
 from truerank.losses import resolve
+from truerank.losses.checks import check_has_gradient, check_unreduced, torch_for
+
+_WHAT = "a loss of one's own"
 
 
 def torch_loss(loss: str | Callable[..., Any], parameters: dict[str, Any]) -> Callable[..., Any]:
     """The loss as a torch function with its parameters fixed."""
-    _torch()
+    torch_for(_WHAT)
     return resolve(loss, **parameters)
 
 
-def slopes_by_autograd(
+def loss_and_gradient_by_autograd(
     loss: Callable[..., Any],
     own: Float32,
     shared: Float32,
@@ -27,7 +29,7 @@ def slopes_by_autograd(
     scale: float,
     inputs: dict[str, Float32],
 ) -> float:
-    """Sum of the losses of a batch; the scores become ``scale`` times their slopes.
+    """Sum of the losses of a batch; the scores become ``scale`` times their gradients.
 
     Args:
         loss: A torch function of (pos, neg) and of ``inputs`` and, if n_extra is not 0 and it
@@ -35,11 +37,10 @@ def slopes_by_autograd(
         own: Scores of the positive, the further positives and the own negatives, B x w.
         shared: Scores of shared negatives, B x n; n = 0 where there are none.
         n_extra: How many further positives.
-        scale: Of the slopes, not of the losses.
+        scale: Of the gradients, not of the losses.
         inputs: Further arrays by name.
     """
-    torch = _torch()
-    from truerank.losses.checks import check_has_slopes, check_unreduced
+    torch = torch_for(_WHAT)
 
     def leaf(scores: Float32) -> Any:
         return torch.from_numpy(np.ascontiguousarray(scores)).clone().requires_grad_()
@@ -54,7 +55,7 @@ def slopes_by_autograd(
     with _one_thread(torch):
         values = loss(pos, neg, **tensors)
         check_unreduced(values, pos)
-        check_has_slopes(values)
+        check_has_gradient(values)
         (values.sum() * scale).backward()
     for tensor, place in leaves:
         place[...] = 0.0 if tensor.grad is None else tensor.grad.numpy()
@@ -70,13 +71,3 @@ def _one_thread(torch: Any) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _torch() -> Any:
-    try:
-        import torch
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtraError("torch", "torch", "a loss of one's own") from None
-    return torch

@@ -8,9 +8,10 @@ import torch
 from numba import njit
 
 from truerank.losses import LOSSES, inputs_of
-from truerank.models.mf.autograd import slopes_by_autograd
-from truerank.models.mf.scores import slopes_of_tile
-from truerank.models.mf.slopes import Rule, _largest, has_slopes, slopes_of_row
+from truerank.losses.gradients import fused_loss, has_fused_gradient, loss_and_gradient
+from truerank.losses.row_kernels import largest
+from truerank.models.mf.autograd_loss import loss_and_gradient_by_autograd
+from truerank.models.mf.scores import loss_and_gradient_of_tile
 from truerank.numerics.exponential import HIGHEST, LOWEST, exp32
 
 ULP = 2.0**-23
@@ -62,7 +63,7 @@ def test_the_logistic_loss_of_many_scores(n: int, size: int) -> None:
     difference = neg.astype(np.float64) - own[:, :1]
     no_tau, no_extra = np.zeros(len(own), np.float32), np.empty((len(own), 0), np.float32)
     loss = sum(
-        slopes_of_row(Rule.of("bpr", {}), pos[0], row, extra, tau, np.float32(1))[0]
+        loss_and_gradient(fused_loss("bpr", {}), pos[0], row, extra, tau, np.float32(1))[0]
         for pos, row, extra, tau in zip(own, neg.copy(), no_extra, no_tau, strict=True)
     )
     truth = np.logaddexp(0.0, difference).sum()
@@ -80,7 +81,7 @@ def scores(seed: int, size: int, *, rows: int = 40, n: int = 21, m: int = 3) -> 
 
 @pytest.mark.parametrize(("name", "parameters"), SETTINGS, ids=IDS)
 @pytest.mark.parametrize("size", [0.01, 1.0, 8.0])
-def test_every_slope_is_that_of_autograd_in_double_precision(
+def test_every_gradient_is_that_of_autograd_in_double_precision(
     name: str, parameters: dict[str, Any], size: float
 ) -> None:
     own, neg, tau = scores(1, size)
@@ -95,13 +96,13 @@ def test_every_slope_is_that_of_autograd_in_double_precision(
     values.sum().backward()
 
     scale = np.float32(0.25)
-    rule = Rule.of(name, parameters)
+    fused = fused_loss(name, parameters)
     tau = tau if debiased else np.zeros_like(tau)
-    total = slopes_of_tile(rule, own, neg, tau, m, scale)
+    total = loss_and_gradient_of_tile(fused, own, neg, tau, m, scale)
 
     values64 = values.detach().numpy()
     assert total == pytest.approx(values64.sum(), rel=1e-5, abs=1e-5 * np.abs(values64).sum())
-    # Slopes of a row are sums of n rounded terms at most, each an exponential of s/t. Those of
+    # Gradients of a row are sums of n rounded terms at most, each an exponential of s/t. Those of
     # autograd round as well, where large ones cancel.
     leaves = (own[:, 0], pos64), (neg, neg64), (own[:, 1:], extra64)
     truths = [np.zeros(x.shape) if x.grad is None else x.grad.numpy() for _, x in leaves]
@@ -112,29 +113,29 @@ def test_every_slope_is_that_of_autograd_in_double_precision(
 
 
 @pytest.mark.parametrize(("name", "parameters"), SETTINGS, ids=IDS)
-def test_own_negatives_have_the_slopes_of_shared_ones(
+def test_own_negatives_have_the_gradients_of_shared_ones(
     name: str, parameters: dict[str, Any]
 ) -> None:
     own, neg, tau = scores(2, 1.0)
     m = 3 if "tau_pos" in inputs_of(name) else 0
-    rule, tau = Rule.of(name, parameters), tau if m else np.zeros_like(tau)
+    fused, tau = fused_loss(name, parameters), tau if m else np.zeros_like(tau)
     together = np.concatenate([own[:, : 1 + m], neg], axis=1)
     own = own[:, : 1 + m].copy()
-    a = slopes_of_tile(rule, own, neg, tau, m, np.float32(1))
-    b = slopes_of_tile(rule, together, neg[:, :0].copy(), tau, m, np.float32(1))
+    a = loss_and_gradient_of_tile(fused, own, neg, tau, m, np.float32(1))
+    b = loss_and_gradient_of_tile(fused, together, neg[:, :0].copy(), tau, m, np.float32(1))
     assert a == pytest.approx(b, rel=1e-6)
     np.testing.assert_allclose(together, np.concatenate([own, neg], axis=1), rtol=1e-5, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_extreme_scores_give_finite_losses_and_slopes(name: str) -> None:
+def test_extreme_scores_give_finite_losses_and_gradients(name: str) -> None:
     m = 2 if "tau_pos" in inputs_of(name) else 0
     own = np.zeros((4, 1 + m), np.float32)
     neg = np.zeros((4, 5), np.float32)
     own[:2], neg[1:3] = 1e4, 1e4
     own[3], neg[3] = -1e4, -1e4
     tau = np.full(4, 0.1 if m else 0.0, np.float32)
-    total = slopes_of_tile(Rule.of(name, {}), own, neg, tau, m, np.float32(1))
+    total = loss_and_gradient_of_tile(fused_loss(name, {}), own, neg, tau, m, np.float32(1))
     assert np.isfinite(total)
     assert np.isfinite(own).all()
     assert np.isfinite(neg).all()
@@ -149,7 +150,7 @@ def test_a_loss_of_one_nan_score_is_nan(name: str, nan: int) -> None:
         own, neg = np.zeros((1, 1 + m), np.float32), np.zeros((1, 100), np.float32)
         {"own": own[:, 0], "neg": neg[:, 50]}[bad].view(np.uint32)[:] = nan
         tau = np.full(1, 0.1 if m else 0.0, np.float32)
-        total = slopes_of_tile(Rule.of(name, {}), own, neg, tau, m, np.float32(1))
+        total = loss_and_gradient_of_tile(fused_loss(name, {}), own, neg, tau, m, np.float32(1))
         assert np.isnan(total), bad
 
 
@@ -161,7 +162,7 @@ def test_the_largest_score_is_found_among_their_bits(n: int, start: float) -> No
         scores = np.clip(rng.normal(0, scale, n), -3e38, 3e38).astype(np.float32)
         for some in (scores, -np.abs(scores), np.zeros_like(scores) * -1, scores * np.inf):
             if not np.isnan(some).any():
-                assert _largest(some, np.float32(start)) == max(some.max(), np.float32(start))
+                assert largest(some, np.float32(start)) == max(some.max(), np.float32(start))
 
 
 def test_torch_does_not_hide_nan_either() -> None:
@@ -171,26 +172,26 @@ def test_torch_does_not_hide_nan_either() -> None:
         assert LOSSES[name](pos, neg, **debiased if "tau_pos" in inputs_of(name) else {}).isnan()
 
 
-def test_every_loss_of_the_table_has_slopes_and_no_other() -> None:
-    assert all(has_slopes(name) for name in LOSSES)
-    assert not has_slopes("hinge")
-    assert not has_slopes(torch.nn.functional.relu)
-    assert Rule.of("hinge", {}) is None
+def test_every_loss_of_the_table_has_gradients_and_no_other() -> None:
+    assert all(has_fused_gradient(name) for name in LOSSES)
+    assert not has_fused_gradient("hinge")
+    assert not has_fused_gradient(torch.nn.functional.relu)
+    assert fused_loss("hinge", {}) is None
 
 
-def test_autograd_replaces_scores_by_slopes_in_place() -> None:
+def test_autograd_replaces_scores_by_gradients_in_place() -> None:
     own = np.array([[1.0, 5.0, 7.0], [2.0, 6.0, 8.0]], np.float32)
 
     def weighted(pos: torch.Tensor, neg: torch.Tensor, extra_pos: torch.Tensor) -> torch.Tensor:
         return 3 * pos + 5 * neg.sum(dim=1) + 7 * extra_pos.sum(dim=1)
 
-    total = slopes_by_autograd(weighted, own, own[:, :0], 1, 0.5, {})
+    total = loss_and_gradient_by_autograd(weighted, own, own[:, :0], 1, 0.5, {})
     assert total == 3 * (1 + 2) + 5 * (7 + 8) + 7 * (5 + 6)
     np.testing.assert_array_equal(own, [[1.5, 3.5, 2.5]] * 2)
 
 
 def test_autograd_of_what_the_loss_ignores_is_zero() -> None:
     own, shared = np.ones((2, 1), np.float32), np.ones((2, 3), np.float32)
-    slopes_by_autograd(lambda pos, neg: -pos, own, shared, 0, 1.0, {})
+    loss_and_gradient_by_autograd(lambda pos, neg: -pos, own, shared, 0, 1.0, {})
     np.testing.assert_array_equal(own, [[-1.0]] * 2)
     np.testing.assert_array_equal(shared, np.zeros((2, 3)))

@@ -65,7 +65,7 @@ class NotFittedError(InvalidArgumentError, AttributeError):
 
 
 class DivergedError(TruerankError, ArithmeticError):
-    """Training led to numbers that are none; the last good checkpoint is untouched."""
+    """Training diverged: the loss is NaN or infinite; the last good checkpoint is untouched."""
 
 
 def _shown(got: object, most: int = 300) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from truerank.models.kept_arrays import ARRAYS
+from truerank.models.model_arrays import ARRAYS
 from truerank.models.names import MODELS
 
 from .damaged_files import CHECKPOINTS, VARIANTS

@@ -195,6 +195,19 @@ def test_what_is_no_interactions_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_every_fit_records_what_it_was_given(name: str, awkward: tr.Interactions) -> None:
+    """``fit`` is the function that stands in the class, and its last line is about the data."""
+    model, fewer = fitted(name, awkward), replace(awkward, user_ids=np.arange(100, 140))
+    assert not hasattr(type(model).fit, "__wrapped__")
+    assert isinstance(model.adapted, tuple)
+    assert model.trained_on.data == awkward.fingerprint() != fewer.fingerprint()
+    assert model.trained_on.item_ids is awkward.item_ids
+    again = model.fit(fewer)
+    assert again is model
+    assert again.trained_on.data == fewer.fingerprint()
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_an_unfitted_model_says_what_to_do(name: str, awkward: tr.Interactions) -> None:
     model, users = model_class(name)(), np.array([0])
     for ask in (

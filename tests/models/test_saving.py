@@ -13,12 +13,12 @@ import pytest
 from numpy.typing import NDArray
 
 import truerank as tr
+from truerank.array_files import BROKEN, read_array, stored_member
 from truerank.errors import FileFormatError, InvalidArgumentError, StorageError
-from truerank.models.base import KeptModel
-from truerank.models.kept_arrays import check_ids
+from truerank.models.base import Model
+from truerank.models.model_arrays import check_ids
 from truerank.models.names import MODELS, model_class, name_of, parameters_of
 from truerank.models.saving import read_header, save
-from truerank.models.stored_arrays import BROKEN, read_array, stored_member
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "ease": {"l2": 7.5},
@@ -46,7 +46,7 @@ def fitted(name: str, *, words: bool = False) -> Any:
 
 def test_every_model_is_in_the_table() -> None:
     kinds = [getattr(tr.models, name) for name in tr.models.__all__]
-    kept = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, KeptModel)]
+    kept = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Model)]
     assert {name_of(kind.__name__) for kind in kept} == set(MODELS)
 
 
@@ -102,7 +102,7 @@ def test_numpy_numbers_as_parameters_become_plain(tmp_path: Path) -> None:
 
 
 @dataclass(slots=True, eq=False)
-class Ladder(KeptModel):
+class Ladder(Model):
     """A factor model as later ones will be: two arrays and a parameter."""
 
     dim: int = 2
@@ -120,7 +120,7 @@ def test_a_later_model_needs_its_fields_and_a_line_in_the_table(
     import truerank.models.linear.ease as home
 
     data, model = interactions(), Ladder(dim=3)
-    model.remember(data)
+    model.record_training_data(data)
     model.user_factors = np.ones((data.n_users, 3), np.float32)
     model.item_factors = np.arange(3 * data.n_items, dtype=np.float32).reshape(-1, 3)
     monkeypatch.setattr(home, "Ladder", Ladder, raising=False)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import truerank as tr
+from truerank.adaptive_defaults import adaptive, is_adaptive
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models import MF, ClosedFormMF, PureSVD
 from truerank.models.names import MODELS, model_class
-from truerank.models.usual import is_usual, usual
 
 IN_THE_DATA = {
     (
@@ -221,10 +221,10 @@ def test_what_gave_way_is_kept_in_the_file(tmp_path: Path) -> None:
 
 def test_marked_values_are_what_they_mark() -> None:
     for value in (64, 0.1, "ndcg@20"):
-        assert usual(value) == value
-        assert str(usual(value)) == str(value)
-        assert is_usual(usual(value))
-        assert not is_usual(value)
+        assert adaptive(value) == value
+        assert str(adaptive(value)) == str(value)
+        assert is_adaptive(adaptive(value))
+        assert not is_adaptive(value)
 
 
 @pytest.mark.parametrize(

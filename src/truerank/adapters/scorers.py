@@ -14,7 +14,7 @@ from truerank.adapters.numbering import Numbering
 from truerank.arrays import Int, Scores
 from truerank.errors import InvalidDataError
 from truerank.models.item_item import ItemItemScorer
-from truerank.models.scores_of_pairs import picked
+from truerank.models.scores_of_pairs import score_pairs_by_rows
 from truerank.ranking.scorer import FactorScorer, Scorer
 
 
@@ -63,7 +63,7 @@ class CalledScorer:
 
     def score_pairs(self, users: NDArray[Any], items: NDArray[Any]) -> Scores:
         """Scores of given items, in the shape of ``items``."""
-        return picked(self.score_all, users, items, self.n_items)
+        return score_pairs_by_rows(self.score_all, users, items, self.n_items)
 
 
 @dataclass(frozen=True, slots=True)

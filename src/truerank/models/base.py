@@ -1,8 +1,7 @@
-"""What a fitted model keeps: its parameters, its arrays, and what it was fitted on."""
+"""The base of all models: parameters, fitted arrays, and what the model was trained on."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,14 +12,13 @@ from scipy import sparse
 
 from truerank.data.interactions import Interactions
 from truerank.errors import NotFittedError
-from truerank.models.input_checks import check_interactions
 
 State = dict[str, NDArray[Any] | sparse.csr_array]
 """The arrays of a fitted model by name, dense or in compressed sparse rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TrainedOn:
+class TrainingInfo:
     """What must be known of the training data to use a model later.
 
     Attributes:
@@ -35,7 +33,7 @@ class TrainedOn:
 
     @classmethod
     def of(cls, interactions: Interactions) -> Self:
-        """Remember the vocabularies, which are shared, and the fingerprint."""
+        """The vocabularies, which are shared, and the fingerprint."""
         return cls(
             user_ids=interactions.user_ids,
             item_ids=interactions.item_ids,
@@ -43,19 +41,21 @@ class TrainedOn:
         )
 
 
-class KeptModel:
+class Model:
     """A model that can be written to a file and read back, without pickle.
 
     A dataclass that derives from this says what belongs in the file by its fields: those of
     ``__init__`` are parameters (plain values), those with ``init=False`` are arrays that ``fit``
-    sets. ``fit`` also calls :meth:`remember`. A model that keeps something else overrides
-    :meth:`state` and :meth:`from_state`.
+    sets. A model that keeps something else overrides :meth:`state` and :meth:`from_state`.
+
+    Every ``fit`` begins with :func:`~truerank.models.input_checks.check_training_data`, which
+    refuses what is not Interactions, and ends with :meth:`record_training_data`; a test asks all
+    models of :data:`~truerank.models.names.MODELS` for both.
 
     ``adapted`` says after ``fit``, a sentence each, which defaults gave way to the data
-    (:mod:`.usual`); it is empty where none did.
+    (:mod:`truerank.adaptive_defaults`); it is empty where none did.
 
-    Every ``fit`` refuses what is not Interactions, and what ``fit`` sets cannot be read before:
-    one sentence says what to do instead.
+    What ``fit`` sets cannot be read before: one sentence says what to do instead.
 
     What ``fold_in`` makes was not fitted, so it has no ``trained_on``; ``folded_from`` says what
     the model behind it was fitted on, which ranking must know as well.
@@ -63,21 +63,8 @@ class KeptModel:
 
     __slots__ = ("adapted", "folded_from", "trained_on")
     adapted: tuple[str, ...]
-    folded_from: TrainedOn | None
-    trained_on: TrainedOn
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        fit = cls.__dict__.get("fit")
-        # A dataclass with slots is made twice, the second time of the first one's methods.
-        if fit is not None and not hasattr(fit, "__wrapped__"):
-
-            @functools.wraps(fit)
-            def checked(self: Any, interactions: Interactions, *args: Any, **more: Any) -> Any:
-                check_interactions(interactions)
-                return fit(self, interactions, *args, **more)
-
-            cls.fit = checked  # type: ignore[attr-defined]
+    folded_from: TrainingInfo | None
+    trained_on: TrainingInfo
 
     if not TYPE_CHECKING:  # which would take any name for an attribute
 
@@ -88,22 +75,24 @@ class KeptModel:
                 raise NotFittedError(type(self).__name__)
             raise AttributeError(f"{type(self).__name__} has no {name!r}", name=name, obj=self)
 
-    def remember(self, interactions: Interactions, *, adapted: Iterable[str] = ()) -> None:
-        """Note what the model is fitted on; every ``fit`` calls this.
+    def record_training_data(
+        self, interactions: Interactions, *, adapted: Iterable[str] = ()
+    ) -> None:
+        """Note what the model was fitted on: the last line of every ``fit``.
 
         Args:
             interactions: The training data.
             adapted: A sentence for each default that gave way to them.
         """
-        self.trained_on = TrainedOn.of(interactions)
+        self.trained_on = TrainingInfo.of(interactions)
         self.folded_from = None
         self.adapted = tuple(adapted)
 
-    def note_folded_from(self, model: KeptModel) -> None:
+    def note_folded_from(self, model: Model) -> None:
         """Note the model that this one was made of by ``fold_in``, and what it was fitted on."""
-        self.folded_from = model.training()
+        self.folded_from = model.training_info()
 
-    def training(self) -> TrainedOn | None:
+    def training_info(self) -> TrainingInfo | None:
         """What this model, or the one that it was folded in from, was fitted on."""
         known = getattr(self, "trained_on", None)
         return known or getattr(self, "folded_from", None)

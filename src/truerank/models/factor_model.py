@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Indices
 from truerank.data.interactions import Interactions
-from truerank.models.base import KeptModel, TrainedOn
+from truerank.models.base import Model, TrainingInfo
 from truerank.models.input_checks import check_history
 from truerank.numerics.dtypes import dtype_of
 from truerank.numerics.memory import check_room
@@ -36,7 +36,7 @@ class FactorScores:
     user_factors: Factors
     item_factors: Factors
     name: str = "factors"
-    folded_from: TrainedOn | None = None
+    folded_from: TrainingInfo | None = None
 
     @property
     def n_items(self) -> int:
@@ -53,7 +53,7 @@ class FactorScores:
         )
 
 
-class FactorModel(KeptModel, ABC):
+class FactorModel(Model, ABC):
     """A fitted model with factors of users and items: a Scorer for its users, and others.
 
     A model says in :meth:`solve_users` how the vectors of users follow from their histories with
@@ -82,7 +82,7 @@ class FactorModel(KeptModel, ABC):
         """The same item factors for users known only by their history."""
         check_history(history, self.n_items)
         users, name = self.solve_users(history), type(self).__name__
-        return FactorScores(users, self.item_factors, name, self.training())
+        return FactorScores(users, self.item_factors, name, self.training_info())
 
     @abstractmethod
     def solve_users(self, history: Interactions) -> Factors:

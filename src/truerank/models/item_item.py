@@ -11,9 +11,9 @@ from scipy import sparse
 
 from truerank.arrays import Indices, Scores
 from truerank.data.interactions import Interactions
-from truerank.models.base import KeptModel, TrainedOn
+from truerank.models.base import Model, TrainingInfo
 from truerank.models.input_checks import check_history
-from truerank.models.scores_of_pairs import picked
+from truerank.models.scores_of_pairs import score_pairs_by_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class ItemItemScorer:
     history: sparse.csr_array
     item_item: NDArray[Any] | sparse.csr_array
     name: str = "item-item"
-    folded_from: TrainedOn | None = None
+    folded_from: TrainingInfo | None = None
 
     @property
     def n_items(self) -> int:
@@ -45,7 +45,7 @@ class ItemItemScorer:
 
     def score_pairs(self, users: Indices, items: Indices) -> Scores:
         """Scores of given items, in the shape of ``items``."""
-        return picked(self.score_all, users, items, self.n_items)
+        return score_pairs_by_rows(self.score_all, users, items, self.n_items)
 
     def fold_in(self, history: Interactions) -> ItemItemScorer:
         """The same matrix for other users, known only by their history."""
@@ -53,7 +53,7 @@ class ItemItemScorer:
         return ItemItemScorer(history.matrix(), self.item_item, self.name, self.folded_from)
 
 
-class ItemItemModel(KeptModel):
+class ItemItemModel(Model):
     """A fitted model with ``history`` and ``item_item``: a Scorer for its users, and others."""
 
     __slots__ = ()
@@ -76,7 +76,7 @@ class ItemItemModel(KeptModel):
         """The same item-item matrix for users known only by their history."""
         check_history(history, self.n_items)
         matrix = history.matrix()
-        return ItemItemScorer(matrix, self.item_item, type(self).__name__, self.training())
+        return ItemItemScorer(matrix, self.item_item, type(self).__name__, self.training_info())
 
     def _scorer(self) -> ItemItemScorer:
         return ItemItemScorer(self.history, self.item_item, type(self).__name__)

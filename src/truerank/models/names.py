@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
-from truerank.errors import InvalidArgumentError
+from truerank.checks import check_one_of
 
 MODELS: dict[str, str] = {
     "popularity": "truerank.models.popularity:Popularity",
@@ -38,10 +37,7 @@ def model_class(name: str, argument: str = "model") -> type[Any]:
     >>> model_class("item-knn").__name__
     'ItemKNN'
     """
-    if name not in MODELS:
-        near = difflib.get_close_matches(name.lower(), MODELS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else ""
-        raise InvalidArgumentError(argument, name, f"one of {', '.join(MODELS)}", hint)
+    check_one_of(argument, name, MODELS)
     module, _, class_name = MODELS[name].partition(":")
     kind: type[Any] = getattr(import_module(module), class_name)
     return kind

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Indices
 from truerank.data.interactions import Interactions
-from truerank.models.base import KeptModel
-from truerank.models.input_checks import check_history
+from truerank.models.base import Model
+from truerank.models.input_checks import check_history, check_training_data
 from truerank.numerics.dtypes import Precision, dtype_of
 
 
 @dataclass(slots=True, eq=False)
-class Popularity(KeptModel):
+class Popularity(Model):
     r"""Scores :math:`s_{ui} = |U_i|`, the interactions of the item, the same for every user.
 
     An interaction counts 1 whatever its weight, zero included. Many items tie, so the tie
@@ -36,9 +36,10 @@ class Popularity(KeptModel):
 
     def fit(self, interactions: Interactions) -> Self:
         """Count the interactions of each item."""
+        check_training_data(interactions)
         self.item_factors = interactions.item_counts[:, None].astype(dtype_of(self.dtype))
         self.user_factors = np.ones((interactions.n_users, 1), dtype=dtype_of(self.dtype))
-        self.remember(interactions)
+        self.record_training_data(interactions)
         return self
 
     @property

@@ -31,12 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truerank.errors import FileFormatError, InvalidArgumentError, TruerankError
-from truerank.files import HEADER_LIMIT, parse_header, readable_errors, written_whole
-from truerank.models.base import KeptModel, State, TrainedOn
-from truerank.models.kept_arrays import check_arrays, check_ids
-from truerank.models.names import model_class, name_of
-from truerank.models.stored_arrays import (
+from truerank.array_files import (
     BROKEN,
     SPARSE_PARTS,
     check_digests,
@@ -45,6 +40,12 @@ from truerank.models.stored_arrays import (
     read_array,
     stored_member,
 )
+from truerank.deprecation import current_names
+from truerank.errors import FileFormatError, InvalidArgumentError, TruerankError
+from truerank.files import HEADER_LIMIT, parse_header, readable_errors, written_whole
+from truerank.models.base import Model, State, TrainingInfo
+from truerank.models.model_arrays import check_arrays, check_ids
+from truerank.models.names import model_class, name_of
 from truerank.version import __version__
 
 FORMAT = 1
@@ -56,7 +57,7 @@ _FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # of zip: the hour of writing is no part of 
 
 
 def save(
-    model: KeptModel,
+    model: Model,
     path: str | Path,
     *,
     force: bool = False,
@@ -70,7 +71,7 @@ def save(
         force: Replace a file that exists.
         made_by: How it was made, as plain values; :func:`read_header` gives it back.
     """
-    if not isinstance(model, KeptModel) or name_of(type(model).__name__) is None:
+    if not isinstance(model, Model) or name_of(type(model).__name__) is None:
         raise InvalidArgumentError("model", type(model).__name__, "a model of truerank.models")
     state = model.state()
     if not hasattr(model, "trained_on"):
@@ -118,7 +119,9 @@ def load(path: str | Path) -> Any:
         kind = model_class(_known_name(file, header))
         flat = {name: read_array(archive, name) for name in _members(header)}
         check_digests(flat, header.get("sha256"))
-        known = TrainedOn(user_ids=flat["user_ids"], item_ids=flat["item_ids"], data=header["data"])
+        known = TrainingInfo(
+            user_ids=flat["user_ids"], item_ids=flat["item_ids"], data=header["data"]
+        )
         for ids in (known.user_ids, known.item_ids):
             check_ids(ids)
         parameters, arrays = _parameters(header, kind), _state(header, flat)
@@ -210,7 +213,7 @@ def _sentences(header: dict[str, Any]) -> tuple[str, ...]:
 
 def _parameters(header: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
     """What the model was made with; a list in the place of a switch would count as true."""
-    parameters = dict(header["parameters"])
+    parameters = current_names(kind, header["parameters"])
     for f in fields(kind):
         if f.type in ("bool", bool) and not isinstance(parameters.get(f.name, False), bool):
             raise ValueError(f"{f.name} of another kind")

@@ -1,22 +1,18 @@
-"""Scores of a few items per user, for models that score whole rows."""
+"""Scores of given (user, item) pairs, for models that can only score all items of a user."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from truerank.arrays import Indices
-
-Scores = NDArray[Any]
+from truerank.arrays import Indices, Scores
 
 BLOCK_BYTES = 64 * 2**20
-"""Most that whole rows of float64 may take while a few of each are picked."""
+"""Most that whole rows of float64 may take while a few scores of each are taken."""
 
 
-def picked(
+def score_pairs_by_rows(
     score_all: Callable[[Indices], Scores], users: Indices, items: Indices, n_items: int
 ) -> Scores:
     """Scores of given items, in the shape of ``items``, by blocks of users.

@@ -19,6 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.array_files import (
+    BROKEN,
+    check_array,
+    check_digests,
+    digests,
+    read_array,
+)
 from truerank.checks import is_number
 from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
 from truerank.files import (
@@ -28,13 +35,6 @@ from truerank.files import (
     parse_header,
     readable_errors,
     written_whole,
-)
-from truerank.models.stored_arrays import (
-    BROKEN,
-    check_array,
-    check_digests,
-    digests,
-    read_array,
 )
 from truerank.training.schedule import Counters
 

@@ -163,7 +163,10 @@ def test_nan_says_the_step_and_the_epoch() -> None:
 
     steps = -(-len(held_out_part(TRAIN, share=0.1, seed=0)[0]) // 128)
     epoch, step = divmod(12, steps)
-    sentence = f"Training diverged: the loss is NaN or infinite. It became nan in step {step + 1} of epoch {epoch + 1}"
+    sentence = (
+        "Training diverged: the loss is NaN or infinite. It became nan in "
+        f"step {step + 1} of epoch {epoch + 1}"
+    )
     with pytest.raises(DivergedError, match=sentence):
         MF(sour, **QUICK).fit(TRAIN)
 

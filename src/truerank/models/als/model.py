@@ -17,6 +17,7 @@ from truerank.execution import Progress
 from truerank.models.als.problem import Problem, Ridge, rows_of
 from truerank.models.als.solvers import SOLVERS, Method, Solver, alternate, objective, solve_exactly
 from truerank.models.factor_model import FactorModel, Factors, check_factor_room, start_factors
+from truerank.models.input_checks import check_training_data
 from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.threads import on_all_cores
 from truerank.rng import checked_seed
@@ -62,6 +63,7 @@ class ALSModel(FactorModel):
 
     def fit(self, interactions: Interactions, *, workers: int | None = None) -> Self:
         """Alternate; the result has the same bits for any number of ``workers`` (threads)."""
+        check_training_data(interactions)
         check_factor_room(interactions, self.dim, self.dtype, type(self).__name__)
         problem = self.problem(interactions)
         start = start_factors(interactions.n_users, self.dim, self.init_std, self.seed, self.dtype)
@@ -79,7 +81,7 @@ class ALSModel(FactorModel):
                 problem, start, method, each, epochs=self.epochs, after_epoch=after_epoch
             )
         self.objectives = np.array(objectives)
-        self.remember(interactions)
+        self.record_training_data(interactions)
         return self
 
     def problem(self, interactions: Interactions) -> Problem:

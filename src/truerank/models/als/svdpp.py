@@ -15,6 +15,7 @@ from truerank.execution import Progress
 from truerank.models.als.problem import Problem, Ridge, frequency_scaled, observed, rows_of
 from truerank.models.als.solvers import gram_of, objective, scores_of_pairs, solve_exactly
 from truerank.models.factor_model import FactorModel, Factors, check_factor_room, start_factors
+from truerank.models.input_checks import check_training_data
 from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.threads import Each, on_all_cores
 from truerank.rng import checked_seed
@@ -81,6 +82,7 @@ class SVDpp(FactorModel):
 
     def fit(self, interactions: Interactions, *, workers: int | None = None) -> Self:
         """Take turns; the result has the same bits for any number of ``workers`` (threads)."""
+        check_training_data(interactions)
         check_factor_room(interactions, 2 * self.dim, self.dtype, "SVDpp")
         weights, dtype = observed(interactions), dtype_of(self.dtype)
         problem = Problem.of(
@@ -105,7 +107,7 @@ class SVDpp(FactorModel):
                 bar.advance()
         self.user_factors, self.item_factors, self.implicit_factors = Z, H, Y
         self.objectives = np.array(objectives)
-        self.remember(interactions)
+        self.record_training_data(interactions)
         return self
 
     def solve_users(self, history: Interactions) -> Factors:

@@ -18,6 +18,7 @@ from truerank.checks import (
 )
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
+from truerank.models.input_checks import check_training_data
 from truerank.models.learned_linear.bases import (
     base_of,
     check_spectral,
@@ -165,6 +166,7 @@ class Nearby(LinearModel):
                 of a split); otherwise some of these users are set aside.
             workers: Threads.
         """
+        check_training_data(interactions)
         self.forget()
         form = self._form(interactions, base, spectrum)
         learned = self._learn(form, interactions, validation, workers)
@@ -176,6 +178,7 @@ class Nearby(LinearModel):
             self.sigma = form.shrinkage.sigma
             self.lambdas = form.shrinkage.lambdas(learned.theta["alpha"])
         self.keep(form, learned.theta, interactions, zero_diagonal=self.zero_diagonal)
+        self.record_training_data(interactions)
         return self
 
     @property

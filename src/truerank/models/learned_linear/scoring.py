@@ -11,7 +11,7 @@ from scipy import sparse
 
 from truerank.arrays import Indices
 from truerank.data.interactions import Interactions
-from truerank.models.base import KeptModel, State
+from truerank.models.base import Model, State
 from truerank.models.factor_model import FactorScores
 from truerank.models.input_checks import check_history
 from truerank.models.item_item import ItemItemScorer
@@ -23,7 +23,7 @@ from truerank.numerics.memory import check_room
 AnyScorer = ItemItemScorer | FactorScores | LowRankScorer
 
 
-class LinearModel(KeptModel):
+class LinearModel(Model):
     """A fitted linear model in one of three forms; a Scorer for its users, and others.
 
     =====================  ==========================================================
@@ -47,7 +47,6 @@ class LinearModel(KeptModel):
         self, form: Form, theta: Parameters, interactions: Interactions, *, zero_diagonal: bool
     ) -> None:
         """Take what was learned, in the form of the base."""
-        self.remember(interactions)
         if isinstance(form, LowRank):
             self.encoder, decoder = form.factors(theta)
             if not (zero_diagonal or form.zero_diagonal):
@@ -82,8 +81,8 @@ class LinearModel(KeptModel):
         check_history(history, self.n_items)
         if hasattr(self, "item_factors"):
             users, name = self._encoded(history), type(self).__name__
-            return FactorScores(users, self.item_factors, name, self.training())
-        return replace(self._of_history(history.matrix()), folded_from=self.training())
+            return FactorScores(users, self.item_factors, name, self.training_info())
+        return replace(self._of_history(history.matrix()), folded_from=self.training_info())
 
     def state(self) -> State:
         """What ``fit`` has found: factors or a matrix, and what was learned."""

@@ -7,12 +7,13 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from truerank.adaptive_defaults import adaptation_note, adaptive, is_adaptive
 from truerank.checks import check_l2, whole_number
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
+from truerank.models.input_checks import check_training_data
 from truerank.models.linear.encoder import EncoderModel
 from truerank.models.linear.spectrum import Spectrum, decompose
-from truerank.models.usual import instead, is_usual, usual
 from truerank.numerics.dtypes import Precision, dtype_of
 
 
@@ -47,7 +48,7 @@ class ClosedFormMF(EncoderModel):
         dtype: Of the factors; the decomposition is in float64.
     """
 
-    l2: float = usual(10.0)
+    l2: float = adaptive(10.0)
     rank: int | None = None
     dtype: Precision = "float32"
     encoder: NDArray[Any] = field(init=False, repr=False)
@@ -62,13 +63,14 @@ class ClosedFormMF(EncoderModel):
 
     def fit(self, interactions: Interactions, *, spectrum: Spectrum | None = None) -> Self:
         """Solve for P and Q; ``spectrum`` is the decomposition, if it is known already."""
+        check_training_data(interactions)
         known = spectrum or decompose(interactions, self.rank)
         part = known if self.rank is None else known.first(self.rank, "ClosedFormMF")
         l2, adapted = self.l2, []
-        if is_usual(l2) and part.sigma[0] <= l2:
+        if is_adaptive(l2) and part.sigma[0] <= l2:
             l2 = float(part.sigma[0]) / 2
             why = f"the largest singular value of the data is {part.sigma[0]:.4g}"
-            adapted.append(instead("l2", l2, self.l2, why))
+            adapted.append(adaptation_note("l2", l2, self.l2, why))
         if part.sigma[0] <= l2:
             raise InvalidDataError(
                 f"l2 {l2:,g} is above the largest singular value, {part.sigma[0]:,.4g}, so "
@@ -76,5 +78,6 @@ class ClosedFormMF(EncoderModel):
             )
         left = part.sigma > l2  # the others are zero and need no room
         V = part.V[:, left]
-        self.keep(interactions, V * (1 - l2 / part.sigma[left]), V, adapted=adapted)
+        self.set_factors(interactions, V * (1 - l2 / part.sigma[left]), V)
+        self.record_training_data(interactions, adapted=adapted)
         return self

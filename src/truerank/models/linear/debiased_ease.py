@@ -12,7 +12,7 @@ from scipy import sparse
 from truerank.checks import check_l2
 from truerank.data.interactions import Interactions
 from truerank.models.debiasing import check_debiasing, positive_rates
-from truerank.models.input_checks import check_history
+from truerank.models.input_checks import check_history, check_training_data
 from truerank.models.item_item import ItemItemModel, ItemItemScorer
 from truerank.models.linear.ease import inverse_gram
 from truerank.models.linear.gram import gram, mirror
@@ -69,6 +69,7 @@ class DebiasedEASE(ItemItemModel):
 
     def fit(self, interactions: Interactions) -> Self:
         """Solve for W in closed form."""
+        check_training_data(interactions)
         binary, n = replace(interactions, weights=None), interactions.n_items
         if self.hidden > 0:
             check_room(
@@ -84,7 +85,7 @@ class DebiasedEASE(ItemItemModel):
         else:
             self.item_item = self._with_rates(binary, P)
         self.history = binary.matrix()
-        self.remember(interactions)
+        self.record_training_data(interactions)
         return self
 
     def fold_in(self, history: Interactions) -> ItemItemScorer:

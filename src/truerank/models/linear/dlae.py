@@ -12,6 +12,7 @@ from scipy import sparse
 from truerank.checks import check_dropout, check_l2
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
+from truerank.models.input_checks import check_training_data
 from truerank.models.item_item import ItemItemModel
 from truerank.models.linear.ease import inverse_gram
 from truerank.models.linear.gram import mirror
@@ -53,6 +54,7 @@ class DLAE(ItemItemModel):
 
     def fit(self, interactions: Interactions) -> Self:
         """Solve for W by an inverse in place."""
+        check_training_data(interactions)
         penalty = dropout_penalty(interactions, self.p, self.l2)
         W = inverse_gram(interactions, penalty, self.dtype, "DLAE")
         with on_all_cores() as each:
@@ -61,7 +63,7 @@ class DLAE(ItemItemModel):
         W[np.diag_indices_from(W)] += 1
         self.item_item = W
         self.history = interactions.matrix()
-        self.remember(interactions)
+        self.record_training_data(interactions)
         return self
 
 

@@ -12,6 +12,7 @@ from scipy import sparse
 from truerank.checks import check_l2
 from truerank.data.interactions import Interactions
 from truerank.execution import Progress
+from truerank.models.input_checks import check_training_data
 from truerank.models.item_item import ItemItemModel
 from truerank.models.linear.gram import gram
 from truerank.models.linear.zero_diagonal import divide_by_diagonal
@@ -51,11 +52,12 @@ class EASE(ItemItemModel):
 
     def fit(self, interactions: Interactions) -> Self:
         """Solve for W by an inverse in place."""
+        check_training_data(interactions)
         P = inverse_gram(interactions, self.l2, self.dtype, "EASE")
         divide_by_diagonal(P)
         self.item_item = P
         self.history = interactions.matrix()
-        self.remember(interactions)
+        self.record_training_data(interactions)
         return self
 
 

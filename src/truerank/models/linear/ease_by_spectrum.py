@@ -36,7 +36,7 @@ from scipy.linalg import blas
 from truerank.checks import check_l2
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
-from truerank.models.base import TrainedOn
+from truerank.models.base import TrainingInfo
 from truerank.models.item_item import ItemItemScorer
 from truerank.models.linear.ease import EASE
 from truerank.models.linear.gram import gram
@@ -63,7 +63,7 @@ def ease_over(
         spectrum: All of the data's singular values and vectors, if they are known already.
     """
     whole = whole_spectrum(interactions) if spectrum is None else spectrum
-    history, known = interactions.matrix(), TrainedOn.of(interactions)
+    history, known = interactions.matrix(), TrainingInfo.of(interactions)
     for penalty in l2:
         check_l2(penalty)
         yield penalty, ItemItemScorer(history, _weights(whole, penalty), "EASE", known)
@@ -106,7 +106,7 @@ class EaseGrid:
         model = EASE(l2=l2, dtype=self.dtype)
         model.item_item = _weights(self.spectrum, l2)
         model.history = self.interactions.matrix()
-        model.remember(self.interactions)
+        model.record_training_data(self.interactions)
         return model
 
 

@@ -13,7 +13,7 @@ from truerank.checks import whole_number
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.models.base import State
-from truerank.models.input_checks import check_history
+from truerank.models.input_checks import check_history, check_training_data
 from truerank.models.item_item import ItemItemModel, ItemItemScorer
 from truerank.models.linear.dlae import check_denoising, dropout_penalty
 from truerank.models.linear.ease import inverse_gram
@@ -73,6 +73,7 @@ class EDLAE(ItemItemModel):
 
     def fit(self, interactions: Interactions) -> Self:
         """Solve for W by an inverse in place, or for its factors in rounds."""
+        check_training_data(interactions)
         penalty = dropout_penalty(interactions, self.p, self.l2)
         if self.rank is None:
             P = inverse_gram(interactions, penalty, self.dtype, "EDLAE")
@@ -84,7 +85,7 @@ class EDLAE(ItemItemModel):
                 iterations=self.iterations, solver=self.solver,
             )  # fmt: skip
         self.history = interactions.matrix()
-        self.remember(interactions)
+        self.record_training_data(interactions)
         return self
 
     @property
@@ -102,7 +103,7 @@ class EDLAE(ItemItemModel):
     def fold_in(self, history: Interactions) -> ItemItemScorer | LowRankScorer:  # type: ignore[override]
         """The same W for users known only by their history."""
         check_history(history, self.n_items)
-        return replace(self._any_scorer(history.matrix()), folded_from=self.training())
+        return replace(self._any_scorer(history.matrix()), folded_from=self.training_info())
 
     def state(self) -> State:
         """The dense W, or its factors; and what shows the convergence."""

@@ -2,7 +2,6 @@ r"""What low-rank linear models share: :math:`W = A B^\top`, never written out."
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -27,14 +26,7 @@ class EncoderModel(FactorModel):
     encoder: NDArray[Any]
     dtype: Precision
 
-    def keep(
-        self,
-        interactions: Interactions,
-        A: NDArray[Any],
-        B: NDArray[Any],
-        *,
-        adapted: Iterable[str] = (),
-    ) -> None:
+    def set_factors(self, interactions: Interactions, A: NDArray[Any], B: NDArray[Any]) -> None:
         """Store the factors of W, and those of the users that follow from them."""
         dtype = dtype_of(self.dtype)
         check_room(
@@ -45,7 +37,6 @@ class EncoderModel(FactorModel):
         self.encoder = np.ascontiguousarray(A, dtype=dtype)
         self.item_factors = np.ascontiguousarray(B, dtype=dtype)
         self.user_factors = self.solve_users(interactions)
-        self.remember(interactions, adapted=adapted)
 
     def solve_users(self, history: Interactions) -> NDArray[Any]:
         r"""User factors :math:`XA` of these histories."""

@@ -25,7 +25,7 @@ from truerank.arrays import Indices
 from truerank.checks import check_l2
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.models.base import TrainedOn
+from truerank.models.base import TrainingInfo
 from truerank.models.factor_model import FactorScores
 from truerank.models.input_checks import check_history
 from truerank.models.linear.spectrum import Spectrum, decompose
@@ -86,7 +86,7 @@ class GridModel:
     item_factors: NDArray[Any]
     name: str
     project: Callable[[Interactions], NDArray[Any]] = field(repr=False)
-    trained_on: TrainedOn = field(repr=False)
+    trained_on: TrainingInfo = field(repr=False)
 
     @property
     def n_items(self) -> int:
@@ -142,7 +142,7 @@ class SpectrumGrid:
         self.family = family
         self.spectrum = Spectrum(spectrum.sigma, spectrum.V.astype(kind, copy=False))
         self._users = self._times(interactions)
-        self._trained_on = TrainedOn.of(interactions)
+        self._trained_on = TrainingInfo.of(interactions)
         self._folded: tuple[Interactions, NDArray[Any]] | None = None
 
     @classmethod

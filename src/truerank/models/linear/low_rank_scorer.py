@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truerank.models.base import TrainedOn
-from truerank.models.scores_of_pairs import picked
+from truerank.models.base import TrainingInfo
+from truerank.models.scores_of_pairs import score_pairs_by_rows
 
 Matrix = NDArray[Any]
 
@@ -26,7 +26,7 @@ class LowRankScorer:
     U: Matrix
     V: Matrix
     name: str = "EDLAE"
-    folded_from: TrainedOn | None = None
+    folded_from: TrainingInfo | None = None
 
     @property
     def n_items(self) -> int:
@@ -43,4 +43,4 @@ class LowRankScorer:
 
     def score_pairs(self, users: NDArray[np.integer[Any]], items: NDArray[Any]) -> Matrix:
         """Scores of given items, in the shape of ``items``."""
-        return picked(self.score_all, users, items, self.n_items)
+        return score_pairs_by_rows(self.score_all, users, items, self.n_items)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from truerank.checks import check_l2, whole_number
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
+from truerank.models.input_checks import check_training_data
 from truerank.models.linear.encoder import EncoderModel
 from truerank.models.linear.reduced_rank import reduced_rank_regression
 from truerank.models.linear.spectrum import Spectrum, decompose
@@ -86,14 +87,18 @@ class LRR(EncoderModel):
             penalty: A general :math:`\Gamma^\top \Gamma` instead of ``l2``: its diagonal, or the
                 whole n_items x n_items matrix.
         """
+        check_training_data(interactions)
         if penalty is not None:
-            self.keep(interactions, *reduced_rank_regression(interactions, penalty, self.rank))
+            A, B = reduced_rank_regression(interactions, penalty, self.rank)
+            self.set_factors(interactions, A, B)
             self.l2 = None
+            self.record_training_data(interactions)
             return self
         if self.l2 is None:
             raise InvalidArgumentError("l2", None, "given where fit is given no penalty")
         known = spectrum or decompose(interactions, self.rank)
         part = known if self.rank is None else known.first(self.rank, "LRR")
         square = part.sigma**2
-        self.keep(interactions, part.V * (square / (square + np.asarray(self.l2))), part.V)
+        self.set_factors(interactions, part.V * (square / (square + np.asarray(self.l2))), part.V)
+        self.record_training_data(interactions)
         return self

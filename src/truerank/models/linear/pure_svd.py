@@ -7,11 +7,12 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from truerank.adaptive_defaults import adaptation_note, adaptive, is_adaptive
 from truerank.checks import whole_number
 from truerank.data.interactions import Interactions
+from truerank.models.input_checks import check_training_data
 from truerank.models.linear.encoder import EncoderModel
 from truerank.models.linear.spectrum import Spectrum, decompose
-from truerank.models.usual import instead, is_usual, usual
 from truerank.numerics.dtypes import Precision, dtype_of
 
 
@@ -36,7 +37,7 @@ class PureSVD(EncoderModel):
         dtype: Of the factors; the decomposition is in float64.
     """
 
-    rank: int = usual(50)
+    rank: int = adaptive(50)
     dtype: Precision = "float32"
     encoder: NDArray[Any] = field(init=False, repr=False)
     item_factors: NDArray[Any] = field(init=False, repr=False)
@@ -48,11 +49,13 @@ class PureSVD(EncoderModel):
 
     def fit(self, interactions: Interactions, *, spectrum: Spectrum | None = None) -> Self:
         """Decompose X; ``spectrum`` is its decomposition, if it is known already."""
+        check_training_data(interactions)
         known, rank = spectrum or decompose(interactions, self.rank), self.rank
         adapted = []
-        if is_usual(rank) and rank > known.rank:
+        if is_adaptive(rank) and rank > known.rank:
             rank = known.rank
-            adapted.append(instead("rank", rank, self.rank, "the data have no higher one"))
+            adapted.append(adaptation_note("rank", rank, self.rank, "the data have no higher one"))
         part = known.first(rank, "PureSVD")
-        self.keep(interactions, part.V, part.V, adapted=adapted)
+        self.set_factors(interactions, part.V, part.V)
+        self.record_training_data(interactions, adapted=adapted)
         return self

@@ -13,6 +13,7 @@ from truerank.checks import check_l2, check_not_negative, check_positive
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.execution import Progress, Threads, available_cores, closed_after
+from truerank.models.input_checks import check_training_data
 from truerank.models.item_item import ItemItemModel
 from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.memory import check_room
@@ -87,6 +88,7 @@ class SLIM(ItemItemModel):
 
     def fit(self, interactions: Interactions, *, workers: int | None = None) -> Self:
         """Solve for W column by column, on all cores or ``workers`` threads."""
+        check_training_data(interactions)
         from truerank.models.linear.slim_kernels import solve_columns
 
         X = interactions.matrix(dtype=np.float64)
@@ -125,7 +127,7 @@ class SLIM(ItemItemModel):
         indptr = np.concatenate([[0], np.cumsum(counts)])
         self.item_item = sparse.csc_array((values, items, indptr), shape=(n, n)).tocsr()
         self.history = interactions.matrix()
-        self.remember(interactions)
+        self.record_training_data(interactions)
         return self
 
     def _check_room(self, n: int, k: int) -> None:

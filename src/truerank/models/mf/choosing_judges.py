@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.adaptive_defaults import adaptation_note, is_adaptive
 from truerank.data.interactions import Interactions
 from truerank.metrics import parse
 from truerank.models.mf.validation import Judges, check_validation, held_out_part
-from truerank.models.usual import instead, is_usual
 
 
 def choose_judges(
@@ -40,19 +40,19 @@ def choose_judges(
         learned, held_out = data, given
     elif share == 0:
         return data, None, []
-    elif is_usual(share) and not np.any(data.user_counts >= 2):
+    elif is_adaptive(share) and not np.any(data.user_counts >= 2):
         why = "no user has two items, one to learn from and one to be judged by"
-        return data, None, [instead("validation_share", 0, share, why)]
+        return data, None, [adaptation_note("validation_share", 0, share, why)]
     else:
         learned, held_out = held_out_part(data, share=share, seed=seed)
     chosen, adapted, room = parse(metric), [], _candidates(learned, held_out)
-    if given is None and is_usual(share) and not len(room):
+    if given is None and is_adaptive(share) and not len(room):
         why = "who would judge has learned, or has held out, every item"
-        return data, None, [instead("validation_share", 0, share, why)]
-    if is_usual(metric) and len(room) and room.max() < (chosen.k or 1):
+        return data, None, [adaptation_note("validation_share", 0, share, why)]
+    if is_adaptive(metric) and len(room) and room.max() < (chosen.k or 1):
         chosen = replace(chosen, k=int(room.min()))
         why = f"some who judge have {room.min()} candidates, and nobody more than {room.max()}"
-        adapted.append(instead("validation_metric", str(chosen), metric, why))
+        adapted.append(adaptation_note("validation_metric", str(chosen), metric, why))
     judges = Judges.of(learned, held_out, metric=chosen, n_sampled=n_sampled, seed=seed)
     return learned, judges, adapted
 

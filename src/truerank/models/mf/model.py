@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.adaptive_defaults import adaptation_note, adaptive, is_adaptive
 from truerank.checks import (
     check_counts,
     check_dropout,
@@ -25,6 +26,7 @@ from truerank.losses import inputs_of
 from truerank.metrics import parse
 from truerank.models.base import State
 from truerank.models.factor_model import FactorModel, Factors, start_factors
+from truerank.models.input_checks import check_training_data
 from truerank.models.mf.batches import WHOLE_BATCH, Plan
 from truerank.models.mf.choosing_judges import choose_judges
 from truerank.models.mf.draws import Pairs, law_of
@@ -49,7 +51,6 @@ from truerank.models.mf.settings import (
     checked_shared,
     likely_cause,
 )
-from truerank.models.usual import instead, is_usual, usual
 from truerank.numerics.threads import available_cores, check_workers, on_all_cores
 from truerank.rng import checked_seed
 from truerank.training.checkpoints import Checkpoint, plain_settings, read_checkpoint
@@ -158,7 +159,7 @@ class MF(FactorModel):
     similarity: Literal["dot", "cosine"] = "dot"
     loss_params: dict[str, Any] | None = None
     negatives: Literal["uniform", "popularity", "in-batch"] = "uniform"
-    n_negatives: int = usual(64)
+    n_negatives: int = adaptive(64)
     shared: bool | int = True
     popularity_power: float = 0.75
     exclude_positives: bool = False
@@ -176,8 +177,8 @@ class MF(FactorModel):
     batch_size: int = 1024
     epochs: int = 100
     patience: int = 6
-    validation_share: float = usual(0.1)
-    validation_metric: str = usual("ndcg@20")
+    validation_share: float = adaptive(0.1)
+    validation_metric: str = adaptive("ndcg@20")
     validation_negatives: int | None = None
     validation_every: int = 1
     init_std: float = 0.1
@@ -260,6 +261,7 @@ class MF(FactorModel):
             checkpoint_every: Epochs between writing it.
             workers: Threads.
         """
+        check_training_data(interactions)
         check_counts(checkpoint_every=checkpoint_every)
         if workers is not None:
             check_workers(workers)
@@ -272,7 +274,9 @@ class MF(FactorModel):
         plan = self._plan(interactions.n_items)
         n = max(plan.n_own, plan.n_shared)
         if 0 < n < self.n_negatives:
-            adapted.append(instead("n_negatives", n, self.n_negatives, "there are no more items"))
+            adapted.append(
+                adaptation_note("n_negatives", n, self.n_negatives, "there are no more items")
+            )
         objective = self._objective(learned, learned.item_counts, plan)
         check_fits(
             interactions, objective.plan, self.batch_size, self.dim,
@@ -310,7 +314,7 @@ class MF(FactorModel):
         self.item_factors[_never_met(learned, objective)] = 0.0
         self.item_counts = interactions.item_counts
         self.losses, self.validations = history.losses, history.validations
-        self.remember(interactions, adapted=adapted)
+        self.record_training_data(interactions, adapted=adapted)
         return self
 
     def refit(
@@ -395,7 +399,7 @@ class MF(FactorModel):
 
     def _plan(self, n_items: int) -> Plan:
         in_batch, n = self.negatives == "in-batch", int(self.n_negatives)
-        if is_usual(self.n_negatives):
+        if is_adaptive(self.n_negatives):
             n = min(n, n_items)
         return Plan(
             n_extra=self.n_positives if self._debiased else 0,

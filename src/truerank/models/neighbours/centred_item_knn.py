@@ -11,15 +11,15 @@ from scipy import sparse
 
 from truerank.arrays import Indices
 from truerank.data.interactions import Interactions
-from truerank.models.base import KeptModel
-from truerank.models.input_checks import check_history
+from truerank.models.base import Model
+from truerank.models.input_checks import check_history, check_training_data
 from truerank.models.neighbours.similarities import Similarity, check_neighbourhood
-from truerank.models.scores_of_pairs import picked
+from truerank.models.scores_of_pairs import score_pairs_by_rows
 from truerank.numerics.dtypes import Precision, dtype_of
 
 
 @dataclass(slots=True, eq=False)
-class CentredItemKNN(KeptModel):
+class CentredItemKNN(Model):
     r"""Item-kNN as a weighted average of departures from the means [sarwar2001]_.
 
     .. math::
@@ -54,6 +54,7 @@ class CentredItemKNN(KeptModel):
 
     def fit(self, interactions: Interactions, *, workers: int | None = None) -> Self:
         """Find the neighbours of every item, on all cores or ``workers`` threads."""
+        check_training_data(interactions)
         from truerank.models.neighbours.search import nearest_rows
 
         by_item = interactions.matrix(dtype=np.float64).T.tocsr()
@@ -71,7 +72,7 @@ class CentredItemKNN(KeptModel):
         self.offset = (means - rows @ means).astype(kind)
         self.shares = rows.T.tocsr().astype(kind)
         self.seen = interactions.matrix(dtype=kind)
-        self.remember(interactions)
+        self.record_training_data(interactions)
         return self
 
     @property
@@ -86,7 +87,7 @@ class CentredItemKNN(KeptModel):
 
     def score_pairs(self, users: Indices, items: Indices) -> NDArray[Any]:
         """Scores of given items, in the shape of ``items``."""
-        return picked(self.score_all, users, items, self.n_items)
+        return score_pairs_by_rows(self.score_all, users, items, self.n_items)
 
     def fold_in(self, history: Interactions) -> CentredItemKNN:
         """The same neighbours and means for users known only by their history."""

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from truerank.data.interactions import Interactions
+from truerank.models.input_checks import check_training_data
 from truerank.models.item_item import ItemItemModel
 from truerank.models.neighbours.similarities import Similarity, check_neighbourhood
 from truerank.numerics.dtypes import Precision
@@ -55,6 +56,7 @@ class ItemKNN(ItemItemModel):
 
     def fit(self, interactions: Interactions, *, workers: int | None = None) -> Self:
         """Find the neighbours of every item, on all cores or ``workers`` threads."""
+        check_training_data(interactions)
         from truerank.models.neighbours.search import nearest_rows
 
         by_item = interactions.matrix(dtype=np.float64).T.tocsr()
@@ -67,5 +69,5 @@ class ItemKNN(ItemItemModel):
         columns = (found.data, found.indices, found.indptr)
         self.item_item = sparse.csc_array(columns, shape=found.shape).tocsr()
         self.history = interactions.matrix()
-        self.remember(interactions)
+        self.record_training_data(interactions)
         return self

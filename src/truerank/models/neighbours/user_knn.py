@@ -12,10 +12,10 @@ from scipy import sparse
 from truerank.arrays import Indices
 from truerank.data.id_order import find_ids
 from truerank.data.interactions import Interactions
-from truerank.models.base import KeptModel, TrainedOn
-from truerank.models.input_checks import check_history
+from truerank.models.base import Model, TrainingInfo
+from truerank.models.input_checks import check_history, check_training_data
 from truerank.models.neighbours.similarities import Similarity, check_neighbourhood
-from truerank.models.scores_of_pairs import picked
+from truerank.models.scores_of_pairs import score_pairs_by_rows
 from truerank.numerics.dtypes import Precision, dtype_of
 
 
@@ -33,7 +33,7 @@ class UserKNNScorer:
 
     neighbours: sparse.csr_array
     known: sparse.csr_array
-    folded_from: TrainedOn | None = None
+    folded_from: TrainingInfo | None = None
 
     @property
     def n_items(self) -> int:
@@ -46,11 +46,11 @@ class UserKNNScorer:
 
     def score_pairs(self, users: Indices, items: Indices) -> NDArray[Any]:
         """Scores of given items, in the shape of ``items``."""
-        return picked(self.score_all, users, items, self.n_items)
+        return score_pairs_by_rows(self.score_all, users, items, self.n_items)
 
 
 @dataclass(slots=True, eq=False)
-class UserKNN(KeptModel):
+class UserKNN(Model):
     r"""User-kNN: scores :math:`s_{ui} = \sum_v S_{uv} X_{vi}` over the ``k`` nearest users.
 
     :math:`S` is as in :class:`~truerank.models.ItemKNN` with users in the place of items, and in
@@ -79,9 +79,10 @@ class UserKNN(KeptModel):
 
     def fit(self, interactions: Interactions, *, workers: int | None = None) -> Self:
         """Find the neighbours of every user, on all cores or ``workers`` threads."""
+        check_training_data(interactions)
         self.known = interactions.matrix(dtype=dtype_of(self.dtype))
         self.neighbours = self._nearest(self.known, np.arange(interactions.n_users), workers)
-        self.remember(interactions)
+        self.record_training_data(interactions)
         return self
 
     @property
@@ -102,7 +103,7 @@ class UserKNN(KeptModel):
         ids = self.trained_on.user_ids
         own = find_ids(ids, history.user_ids)
         near = self._nearest(history.matrix(), own, workers)
-        return UserKNNScorer(near, self.known, self.training())
+        return UserKNNScorer(near, self.known, self.training_info())
 
     def _nearest(
         self, users: sparse.csr_array, own: NDArray[Any], workers: int | None

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.array_files import check_array
 from truerank.data.id_order import distinct_ids
-from truerank.models.stored_arrays import check_array
 
 
-class Kept(NamedTuple):
+class ArraySpec(NamedTuple):
     """What an array must be.
 
     Attributes:
@@ -32,30 +32,30 @@ class Kept(NamedTuple):
     sparse: bool | None = False
 
 
-ARRAYS: dict[str, Kept] = {
-    "history": Kept(("users", "items"), sparse=True),
-    "seen": Kept(("users", "items"), sparse=True),
-    "known": Kept(("users", "items"), sparse=True),
-    "neighbours": Kept(("users", "users"), sparse=True),
-    "shares": Kept(("items", "items"), sparse=True),
-    "item_item": Kept(("items", "items"), sparse=None),
-    "user_factors": Kept(("users", "dimensions")),
-    "item_factors": Kept(("items", "dimensions")),
-    "implicit_factors": Kept(("items", "dimensions")),
-    "encoder": Kept(("items", "dimensions")),
-    "decoder": Kept(("items", "dimensions")),
-    "offset": Kept(("items",)),
-    "item_counts": Kept(("items",), kind="i"),
-    "head": Kept(("items",)),
-    "tail": Kept(("items",)),
-    "sigma": Kept(("singular values",)),
-    "lambdas": Kept(("singular values",)),
-    "objectives": Kept(("objectives",)),
-    "objective": Kept(("rounds",)),
-    "gap": Kept(("rounds",)),
-    "losses": Kept(("epochs",)),
-    "validations": Kept(("epochs",), finite=False),
-    "values": Kept(("values",)),
+ARRAYS: dict[str, ArraySpec] = {
+    "history": ArraySpec(("users", "items"), sparse=True),
+    "seen": ArraySpec(("users", "items"), sparse=True),
+    "known": ArraySpec(("users", "items"), sparse=True),
+    "neighbours": ArraySpec(("users", "users"), sparse=True),
+    "shares": ArraySpec(("items", "items"), sparse=True),
+    "item_item": ArraySpec(("items", "items"), sparse=None),
+    "user_factors": ArraySpec(("users", "dimensions")),
+    "item_factors": ArraySpec(("items", "dimensions")),
+    "implicit_factors": ArraySpec(("items", "dimensions")),
+    "encoder": ArraySpec(("items", "dimensions")),
+    "decoder": ArraySpec(("items", "dimensions")),
+    "offset": ArraySpec(("items",)),
+    "item_counts": ArraySpec(("items",), kind="i"),
+    "head": ArraySpec(("items",)),
+    "tail": ArraySpec(("items",)),
+    "sigma": ArraySpec(("singular values",)),
+    "lambdas": ArraySpec(("singular values",)),
+    "objectives": ArraySpec(("objectives",)),
+    "objective": ArraySpec(("rounds",)),
+    "gap": ArraySpec(("rounds",)),
+    "losses": ArraySpec(("epochs",)),
+    "validations": ArraySpec(("epochs",), finite=False),
+    "values": ArraySpec(("values",)),
 }
 """A model with an array of another name gets a line here."""
 
@@ -70,18 +70,18 @@ def check_arrays(
     """
     lengths = {"users": n_users, "items": n_items}
     for name, array in arrays.items():
-        kept = ARRAYS[name]
+        spec = ARRAYS[name]
         is_sparse = bool(sparse.issparse(array))
-        if array.ndim != len(kept.axes) or (kept.sparse is not None and kept.sparse != is_sparse):
+        if array.ndim != len(spec.axes) or (spec.sparse is not None and spec.sparse != is_sparse):
             raise ValueError(f"{name} of another kind")
         shape = tuple(
-            lengths.setdefault(axis, n) for axis, n in zip(kept.axes, array.shape, strict=True)
+            lengths.setdefault(axis, n) for axis, n in zip(spec.axes, array.shape, strict=True)
         )
         if array.shape != shape:
             raise ValueError(f"{name} of shape {array.shape} in the place of {shape}")
         content: Any = array.data if is_sparse else array
-        check_array(content, shape=content.shape, kind=kept.kind, finite=kept.finite)
-        if kept.kind == "i" and np.any(content < 0):
+        check_array(content, shape=content.shape, kind=spec.kind, finite=spec.finite)
+        if spec.kind == "i" and np.any(content < 0):
             raise ValueError(f"{name} below 0")
 
 

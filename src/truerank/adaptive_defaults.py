@@ -1,12 +1,12 @@
-"""Defaults that give way: a usual value fits usual data, and nobody has asked for it.
+"""Defaults that adapt to small data, because nobody has asked for them.
 
 What somebody asks for is done or refused. A default that small data cannot have is replaced by the
 nearest that they can, and ``model.adapted`` says so after ``fit``. To tell the two apart, a default
 of that kind is marked:
 
->>> is_usual(usual(64)), is_usual(64)
+>>> is_adaptive(adaptive(64)), is_adaptive(64)
 (True, False)
->>> usual(64) == 64, usual("ndcg@20") + "!"
+>>> adaptive(64) == 64, adaptive("ndcg@20") + "!"
 (True, 'ndcg@20!')
 """
 
@@ -35,22 +35,22 @@ class _Str(str, _Usual):
     __slots__ = ()
 
 
-def usual(value: Value) -> Value:
+def adaptive(value: Value) -> Value:
     """The value, marked as one that nobody has asked for."""
     if isinstance(value, str):
         return _Str(value)
     return _Int(value) if isinstance(value, int) else _Float(value)
 
 
-def is_usual(value: object) -> bool:
+def is_adaptive(value: object) -> bool:
     """Whether a setting is a default that may give way."""
     return isinstance(value, _Usual)
 
 
-def instead(name: str, taken: float | str, default: float | str, reason: str) -> str:
+def adaptation_note(name: str, taken: float | str, default: float | str, reason: str) -> str:
     """The sentence for ``model.adapted``.
 
-    >>> instead("rank", 7, 50, "the data have no higher one")
+    >>> adaptation_note("rank", 7, 50, "the data have no higher one")
     'rank is 7 instead of the usual 50: the data have no higher one'
     """
     return f"{name} is {_short(taken)} instead of the usual {_short(default)}: {reason}"

@@ -7,7 +7,8 @@ hundred, in any order, after a restart. Two forms:
 * :func:`stream` gives a numpy ``Generator`` for an address: for a handful of draws in Python.
 * :func:`addresses` gives one well-mixed 64-bit word per address, for whole arrays of keys at
   once: for a draw per interaction, and as the starting word of the counter-based generator of
-  the ranking kernels (word ``i`` of a stream is ``mix(key + i * GOLDEN)``, SplitMix64).
+  the kernels, :mod:`truerank.numerics.streams` (word ``i`` of a stream is
+  ``mix(key + i * GOLDEN)``, SplitMix64).
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from truerank.errors import InvalidArgumentError
 
 GOLDEN = 0x9E3779B97F4A7C15
 """The odd increment of SplitMix64 [steele2014]_: 2**64 divided by the golden ratio."""
+
+MULTIPLIERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+"""Of its finaliser."""
 
 
 @unique
@@ -85,6 +89,6 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The finaliser of SplitMix64: every input bit flips every output bit half of the time."""
     with np.errstate(over="ignore"):
         z = x + np.uint64(GOLDEN)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(MULTIPLIERS[0])
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(MULTIPLIERS[1])
         return np.asarray(z ^ (z >> np.uint64(31)), dtype=np.uint64)

@@ -12,8 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-COMPILERS = frozenset({"njit", "jit", "exact", "fast", "vectorize", "guvectorize", "cfunc"})
-"""What compiles a function. ``exact`` and ``fast`` are ours."""
+COMPILERS = frozenset({"njit", "jit", "strict", "fastmath", "vectorize", "guvectorize", "cfunc"})
+"""What compiles a function. ``strict`` and ``fastmath`` are ours."""
 
 Kernel = tuple[str, str]
 """Module, and name in it; ``chooser.variant`` for what an overload chooses."""

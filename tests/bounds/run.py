@@ -39,10 +39,10 @@ def check_that_indices_are_checked() -> None:
     """Beyond the end is an IndexError, by each way in which our kernels are compiled."""
     from numba import njit
 
-    from truerank.numerics.jit import exact, fast
+    from truerank.numerics.jit import fastmath, strict
 
     ways: tuple[Callable[..., Any], ...] = (
-        njit(nogil=True), njit(error_model="numpy"), njit(fastmath=True), exact, fast,
+        njit(nogil=True), njit(error_model="numpy"), njit(fastmath=True), strict, fastmath,
     )  # fmt: skip
     for way in ways:
 

@@ -6,43 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
-from slow_ranking import GOLDEN, WORD, banned_for, held_by, make_world, mix, p_value, rivals_of
+from slow_ranking import WORD, banned_for, held_by, make_world, p_value, rivals_of
 
 from truerank.data.interactions import Interactions
 from truerank.execution import Serial
+from truerank.numerics.streams import word
 from truerank.ranking import Adaptive, FunctionScorer, Sampled, draws, rank_pairs
 from truerank.rng import Stream, addresses
 
 ALARM = 1e-4
 """False-alarm rate of each statistical test below, were its seed not fixed."""
-
-words = st.integers(0, WORD - 1)
-
-
-def test_below_is_the_floor_of_the_product() -> None:
-    """In Python's integers; large n, where the lower half of a word has a say, as well as small."""
-    rng = np.random.default_rng(0)
-    for size in (1, 2, 1000, 2**20, 2**31, 2**32 - 1):
-        for word in rng.integers(0, WORD, 300, dtype=np.uint64):
-            n = int(rng.integers(max(1, size // 2), size + 1))
-            assert int(draws.below(word, n)) == int(word) * n // WORD
-        for word in (0, 1, 2**32 - 1, 2**32, WORD - 1):
-            assert int(draws.below(np.uint64(word), size)) == word * size // WORD
-
-
-@given(words, st.integers(0, 2**31))
-@settings(deadline=None)
-def test_words_of_a_stream(key: int, i: int) -> None:
-    assert int(draws.draw_word(np.uint64(key), i)) == mix((key + i * GOLDEN) % WORD)
-
-
-def test_compiled_addresses_are_those_of_rng() -> None:
-    prefix = addresses(9, Stream.TIES, 4)[0]
-    longer = addresses(9, Stream.TIES, 4, np.arange(50))
-    assert [draws.extend_address(prefix, i) for i in range(50)] == longer.tolist()
 
 
 class Spy:
@@ -180,7 +154,7 @@ def test_marks_are_as_they_were() -> None:
 def test_keep_chances_are_uniform_and_their_own() -> None:
     keys = addresses(1, Stream.NEGATIVES, np.arange(4000))
     chances = np.array([draws.keep_chance(key, 2) for key in keys])
-    first = np.array([int(draws.draw_word(key, 0)) / WORD for key in keys])
+    first = np.array([int(word(key, 0)) / WORD for key in keys])
     assert stats.kstest(chances, "uniform").pvalue > ALARM
     assert abs(stats.spearmanr(chances, first).statistic) < 4 / np.sqrt(4000)  # P = 6e-5
     other = np.array([draws.keep_chance(key, 3) for key in keys])

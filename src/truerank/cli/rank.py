@@ -188,7 +188,7 @@ def parse_design_words(text: str) -> Design:
 
 def _checked_rules(candidates: str, ties: str) -> dict[str, Any]:
     """Before anything is read, so that a mistake costs no time."""
-    from truerank.ranking.ties import TIE_RULES
+    from truerank.numerics.ties import TIE_RULES
 
     for name, given, known in (
         ("candidates", candidates, ("unseen", "all")),

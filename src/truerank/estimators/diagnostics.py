@@ -152,7 +152,7 @@ _MISFIT_BY_TIES = {
         "half, ranks in a sample are no draws from the catalogue; break ties at random"
     ),
 }
-"""Under the other rules a sample obeys its law: see ranking.ties."""
+"""Under the other rules a sample obeys its law: see numerics.ties."""
 
 _NAIVE = (
     "this is the metric on the samples, not on the catalogue: it depends on the sample size "

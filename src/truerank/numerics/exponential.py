@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from truerank.numerics.jit import exact
+from truerank.numerics.jit import strict
 
 _LOG2_E = np.float32(1.44269504088896341)
 _LOG_2_HIGH, _LOG_2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
@@ -36,7 +36,7 @@ LOWEST, HIGHEST = np.float32(-87.0), np.float32(88.0)
 """Arguments outside are taken as these, so that the result is a normal, finite number."""
 
 
-@exact  # reordered, the two parts of log 2 would be one again
+@strict  # reordered, the two parts of log 2 would be one again
 def exp32(x: np.float32) -> np.float32:
     """The exponential of a float32."""
     x = min(max(x, LOWEST), HIGHEST)

@@ -16,7 +16,7 @@ from numba import njit
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
-def exact(kernel: Kernel) -> Kernel:
+def strict(kernel: Kernel) -> Kernel:
     """Arithmetic in the order written.
 
     A product and a sum may be one operation. The option is given, if only to be so: a kernel
@@ -27,7 +27,7 @@ def exact(kernel: Kernel) -> Kernel:
     )
 
 
-def fast(kernel: Kernel) -> Kernel:
+def fastmath(kernel: Kernel) -> Kernel:
     """Arithmetic that runs several numbers at once.
 
     Sums may be reordered (the same way each time), and a division by zero gives infinity instead

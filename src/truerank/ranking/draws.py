@@ -12,33 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from truerank.rng import GOLDEN
-
-_GOLDEN = np.uint64(GOLDEN)
-_M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
-_LOW = np.uint64(0xFFFFFFFF)
-
-
-@njit(nogil=True, cache=True)
-def mix(x: np.uint64) -> np.uint64:
-    """The finaliser of SplitMix64, as in :mod:`truerank.rng`."""
-    z = x + _GOLDEN
-    z = (z ^ (z >> _S30)) * _M1
-    z = (z ^ (z >> _S27)) * _M2
-    return z ^ (z >> _S31)
-
-
-@njit(nogil=True, cache=True)
-def extend_address(prefix: np.uint64, part: int) -> np.uint64:
-    """The word of address (..., part), given the word of (...): one step of ``rng.addresses``."""
-    return mix((prefix ^ mix(np.uint64(part))) + _GOLDEN)
-
-
-@njit(nogil=True, cache=True)
-def draw_word(key: np.uint64, i: int) -> np.uint64:
-    """Word ``i`` of the stream that starts at ``key``."""
-    return mix(key + np.uint64(i) * _GOLDEN)
+from truerank.numerics.streams import below, extend_address, uniform, word
 
 
 @njit(nogil=True, cache=True)
@@ -47,19 +21,7 @@ def keep_chance(key: np.uint64, level: int) -> float:
 
     From its own stream, one address away: it shares nothing with the draws.
     """
-    return np.float64(extend_address(key, level) >> np.uint64(11)) * 2.0**-53
-
-
-@njit(nogil=True, cache=True)
-def below(word: np.uint64, n: int) -> np.int64:
-    """The word scaled to 0..n-1 for n < 2**32: floor(word * n / 2**64).
-
-    No rejection step: no value is off by more than n / 2**64 in probability.
-    """
-    size = np.uint64(n)
-    high = (word >> _S32) * size
-    low = ((word & _LOW) * size) >> _S32
-    return np.int64((high + low) >> _S32)
+    return uniform(extend_address(key, level))
 
 
 # Marks are bits, one per item: a million items are 125 kB, which stay in a core's own cache.
@@ -128,7 +90,7 @@ def draw_rivals(
                 start += 1
         return used
     while start < stop:
-        drawn = below(draw_word(key, used), n_items)
+        drawn = below(word(key, used), n_items)
         used += 1
         if not is_marked(marks, drawn):
             out[start] = drawn

@@ -6,8 +6,10 @@ import numpy as np
 from numba import njit
 
 from truerank.arrays import Int
+from truerank.rng import GOLDEN, MULTIPLIERS
 
 _EMPTY = np.int64(-1)
+_FACTORS = tuple(np.uint64(factor) for factor in (GOLDEN, *MULTIPLIERS))
 
 
 def group_triples(rank: Int, n_sampled: Int, n_items: Int) -> tuple[Int, Int, Int]:
@@ -76,9 +78,9 @@ def _hash_rows(rank: Int, n_sampled: Int, n_items: Int, group: Int) -> tuple[Int
 
 @njit(nogil=True, cache=True)
 def _hash(r: int, n: int, N: int) -> np.int64:
-    mixed = np.uint64(r) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= np.uint64(n) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= np.uint64(N) * np.uint64(0x94D049BB133111EB)
+    mixed = np.uint64(r) * _FACTORS[0]
+    mixed ^= np.uint64(n) * _FACTORS[1]
+    mixed ^= np.uint64(N) * _FACTORS[2]
     return np.int64((mixed ^ (mixed >> np.uint64(29))) >> np.uint64(1))
 
 

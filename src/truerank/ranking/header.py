@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from truerank.errors import FileFormatError, InvalidArgumentError
-from truerank.ranking.ties import TIE_RULES
+from truerank.numerics.ties import TIE_RULES
 
 FORMAT = 1
 """Version of the file format; a reader refuses files of a later one."""

@@ -14,6 +14,7 @@ from truerank.arrays import Int
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.execution import Executor, Progress, Serial, Threads, closed_after
+from truerank.numerics.ties import DEFAULT_TIES, TieRule
 from truerank.private_folder import private_folder
 from truerank.ranking.adaptive_budget import PILOT_ROWS, scheduled_levels
 from truerank.ranking.backends.base import Backend
@@ -35,7 +36,6 @@ from truerank.ranking.job_storage import BlockTask, rank_block, save_job
 from truerank.ranking.jobs import RankJob, RowDesign
 from truerank.ranking.rows import Rows
 from truerank.ranking.table import RankTable
-from truerank.ranking.ties import DEFAULT_TIES, TieRule
 from truerank.rng import Stream, addresses, checked_seed
 from truerank.split import Split
 from truerank.version import __version__
@@ -67,7 +67,7 @@ def rank(
         seed: Seed of the draws.
         candidates: ``"unseen"`` leaves out the user's training (or fold-in) items, except those
             that are held out as well; ``"all"`` keeps them, as the dissertation does.
-        ties: See :mod:`truerank.ranking.ties`.
+        ties: See :mod:`truerank.numerics.ties`.
         trained_elsewhere: Rank a model that says (by its ``trained_on``, or ``folded_from`` where
             users were folded in) that it was fitted on
             other data than ``split.train``, which is refused otherwise: it may have seen the
@@ -141,7 +141,7 @@ def rank_pairs(
         design: Whom to rank against; ``Full()`` if not given.
         seed: Seed of the draws.
         exclude: Items seen by each user, which are no candidates; None for all items.
-        ties: See :mod:`truerank.ranking.ties`.
+        ties: See :mod:`truerank.numerics.ties`.
         user_ids: Names of the users for the table; their indices if not given.
         item_ids: Names of the items for the table; their indices if not given.
         executor: Where to run; threads on all cores if not given.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Int, Words
 from truerank.data.interactions import Interactions
-from truerank.ranking.ties import Ties, tie_code
+from truerank.numerics.ties import Ties, tie_code
 from truerank.rng import Stream, addresses
 
 

@@ -6,7 +6,8 @@ from scipy import stats
 
 import truerank as tr
 from truerank.models.mf.batches import Batch, Plan, make_batch
-from truerank.models.mf.draws import Law, Pairs, draw, draw_absent, has, law_of, word
+from truerank.models.mf.draws import Law, Pairs, draw, draw_absent, law_of
+from truerank.numerics.streams import word
 
 KEY = np.uint64(12345)
 
@@ -105,14 +106,6 @@ def test_log_lift_is_zero_on_average_of_exponentials() -> None:
     assert (Law.uniform().log_lift(4) == 0).all()
     in_batch = law_of("in-batch", DATA.item_counts, 0.3)
     np.testing.assert_allclose(in_batch.share, DATA.item_counts / len(DATA))
-
-
-def test_bisection_finds_what_is_there() -> None:
-    items = np.array([1, 4, 9], np.int32)
-    assert [has(items, 0, 3, i) for i in (0, 1, 4, 5, 9, 10)] == [
-        False, True, True, False, True, False,
-    ]  # fmt: skip
-    assert not has(items, 0, 2, 9)
 
 
 def test_groups_hold_every_entry_once_in_order() -> None:

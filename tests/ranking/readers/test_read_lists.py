@@ -14,9 +14,9 @@ import pytest
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.metrics import as_metric
+from truerank.numerics.ties import TIE_RULES
 from truerank.ranking import FunctionScorer, rank_pairs
 from truerank.ranking.readers import read_lists
-from truerank.ranking.ties import TIE_RULES
 from truerank.rng import Stream, addresses
 
 SEED = 5

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from truerank.errors import DataWarning, FileFormatError, InvalidArgumentError, InvalidDataError
+from truerank.numerics.ties import TIE_RULES
 from truerank.ranking import FactorScorer, Given, rank_pairs
 from truerank.ranking.readers import read_ncf_negatives
-from truerank.ranking.ties import TIE_RULES
 
 RNG = np.random.default_rng(4)
 USERS, ITEMS = np.arange(30) // 2, RNG.integers(0, 200, 30)  # two lines for each user

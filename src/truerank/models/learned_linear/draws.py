@@ -1,8 +1,8 @@
 r"""What one positive pair meets in training: its input row, its negatives, its loss; compiled.
 
 Every draw is addressed by (key of the epoch, position of the pair, number of the draw), as in
-:mod:`truerank.rng`. A pair therefore meets the same negatives whichever thread asks, and may be
-asked twice.
+:mod:`truerank.numerics.streams`. A pair therefore meets the same negatives whichever thread asks,
+and may be asked twice.
 """
 
 from __future__ import annotations
@@ -14,12 +14,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from truerank.data.interactions import Interactions
-from truerank.rng import GOLDEN
+from truerank.numerics.sorted_rows import absent_item
+from truerank.numerics.streams import below, mix, uniform, word
 
-_GOLDEN = np.uint64(GOLDEN)
-_M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_S11, _S27, _S30, _S31, _S32 = (np.uint64(shift) for shift in (11, 27, 30, 31, 32))
-_LOW = np.uint64(0xFFFFFFFF)
 _NEGATIVES = np.uint64(0x5851F42D4C957F2D)  # sets the negatives apart from the dropout
 
 
@@ -50,20 +47,6 @@ class Rule(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def _mix(x: np.uint64) -> np.uint64:
-    """The finaliser of SplitMix64, as in :mod:`truerank.rng`."""
-    z = x + _GOLDEN
-    z = (z ^ (z >> _S30)) * _M1
-    z = (z ^ (z >> _S27)) * _M2
-    return z ^ (z >> _S31)
-
-
-@njit(nogil=True, cache=True)
-def _word(key: np.uint64, i: int) -> np.uint64:
-    return _mix(key + np.uint64(i) * _GOLDEN)
-
-
-@njit(nogil=True, cache=True)
 def draw_input(
     rows: Rows,
     rule: Rule,
@@ -88,12 +71,11 @@ def draw_input(
         How many are left.
     """
     user = rows.user[pair]
-    own, first, n = _word(key, pair), rows.indptr[user], 0
+    own, first, n = word(key, pair), rows.indptr[user], 0
     for at in range(first, rows.indptr[user + 1]):
         if rule.remove_positive and at == pair:
             continue
-        chance = np.float64(_word(own, at - first) >> _S11) * 2.0**-53
-        if chance >= rule.dropout:
+        if uniform(word(own, at - first)) >= rule.dropout:
             items[n] = rows.items[at]
             x[n] = rows.values[at] / (1.0 - rule.dropout)
             n += 1
@@ -109,19 +91,11 @@ def draw_targets(rows: Rows, key: np.uint64, pair: int, targets: NDArray[np.int6
     """
     user = rows.user[pair]
     first, last = rows.indptr[user], rows.indptr[user + 1]
-    own = _mix(_word(key, pair) ^ _NEGATIVES)
+    own = mix(word(key, pair) ^ _NEGATIVES)
     targets[0] = rows.items[pair]
     for i in range(1, len(targets)):
-        word, size = _word(own, i), np.uint64(rows.n_items - (last - first))
-        r = np.int64(((word >> _S32) * size + (((word & _LOW) * size) >> _S32)) >> _S32)
-        low, high = first, last  # items before `low` have at most r absent ones below them
-        while low < high:
-            middle = (low + high) // 2
-            if rows.items[middle] - (middle - first) <= r:
-                low = middle + 1
-            else:
-                high = middle
-        targets[i] = r + (low - first)
+        r = below(word(own, i), rows.n_items - (last - first))
+        targets[i] = absent_item(rows.items, first, last, r)
 
 
 @njit(nogil=True, cache=True)

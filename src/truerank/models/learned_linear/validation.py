@@ -12,6 +12,7 @@ from scipy import sparse
 
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
+from truerank.numerics.ties import half_of_ties, ranks_in_rows
 from truerank.rng import Stream, addresses
 
 CUTOFF = 100
@@ -69,7 +70,7 @@ class Validation:
         return cls.of(mine.select(~held), mine.select(held))
 
     def ndcg(self, scores_of: ScoreRows) -> float:
-        """Mean nDCG@100 over the users; items of the history are no candidates."""
+        """Mean nDCG@100 over the users; items of the history are no candidates, ties go by half."""
         n_users, n_items = self.history.shape
         k, block = min(CUTOFF, n_items), max(1, CELLS // n_items)
         discount = 1.0 / np.log2(np.arange(2, k + 2))
@@ -77,11 +78,14 @@ class Validation:
         for first in range(0, n_users, block):
             seen = self.history[first : first + block]
             wanted = self.wanted[first : first + block]
-            scores = np.array(scores_of(seen), dtype=np.float64)
-            scores[seen.nonzero()] = -np.inf
-            # A stable sort: equal scores go to the smaller index, on every machine.
-            top = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            hits = np.take_along_axis(wanted.toarray() > 0, top, axis=1)
+            scores = np.asarray(scores_of(seen), dtype=np.float64)
+            hits = np.zeros((len(scores), k), np.bool_)
+            rank = np.empty(wanted.nnz, np.int64)
+            rows = np.arange(len(scores))
+            ties = half_of_ties(wanted.indptr, wanted.indices)
+            ranks_in_rows(scores, rows, seen.indptr, seen.indices, ties, rank)
+            found = rank <= k
+            hits[np.repeat(rows, np.diff(wanted.indptr))[found], rank[found] - 1] = True
             ideal = np.cumsum(discount)[np.minimum(np.diff(wanted.indptr), k) - 1]
             total += float(((hits @ discount) / ideal).sum())
         return total / n_users

@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.models.mf.draws import Ints, Law, Pairs, below, draw, draw_absent, word
-from truerank.numerics.jit import exact
+from truerank.models.mf.draws import Ints, Law, Pairs, draw, draw_absent
+from truerank.numerics.jit import strict
+from truerank.numerics.streams import below, word
 
 WHOLE_BATCH = 1 << 30
 """Pairs that share a set, where all of a batch do."""
@@ -78,7 +79,7 @@ class Batch(NamedTuple):
     drops: np.uint64  # key of what is dropped
 
 
-@exact
+@strict
 def _grouped(first: Ints, second: Ints, place: Ints) -> Groups:
     """Counting sort; ``place`` is -1 everywhere, and again after.
 
@@ -115,7 +116,7 @@ def _grouped(first: Ints, second: Ints, place: Ints) -> Groups:
     return Groups(rows[:groups].copy(), starts, entries)
 
 
-@exact
+@strict
 def _first_free(c: int, bits: np.uint64, n: int, taken: Ints, mark: int) -> int:
     """A column that is not marked, at random if most are free; ``c`` itself if none is."""
     start = below(bits, n)
@@ -126,7 +127,7 @@ def _first_free(c: int, bits: np.uint64, n: int, taken: Ints, mark: int) -> int:
     return c
 
 
-@exact
+@strict
 def _swaps(
     pairs: Pairs,
     users: Ints,
@@ -169,7 +170,7 @@ def _swaps(
     return Swaps(starts, column[:found].copy(), instead[:found].copy())
 
 
-@exact
+@strict
 def make_batch(
     pairs: Pairs,
     law: Law,

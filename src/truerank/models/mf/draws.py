@@ -1,7 +1,7 @@
 r"""Draws of negatives, each addressed: the distribution, and words that choose from it; compiled.
 
-The draws of an epoch are words ``mix(key + i * GOLDEN)`` of its own key (:mod:`truerank.rng`), so
-they are the same whichever thread makes them, and after a restart.
+The draws of an epoch are words of its own key (:mod:`truerank.numerics.streams`), so they are the
+same whichever thread makes them, and after a restart.
 """
 
 from __future__ import annotations
@@ -12,15 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.data.interactions import Interactions
-from truerank.numerics.jit import exact
-from truerank.rng import GOLDEN
+from truerank.numerics.jit import strict
+from truerank.numerics.sorted_rows import absent_item, contains
+from truerank.numerics.streams import below, mix, uniform, word
 
 Ints = NDArray[np.int32]
 
-_GOLDEN = np.uint64(GOLDEN)
-_M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_S11, _S27, _S30, _S31, _S32 = (np.uint64(shift) for shift in (11, 27, 30, 31, 32))
-_LOW = np.uint64(0xFFFFFFFF)
 _TRIES = 64
 """Draws that may hit a positive before the absent items are counted through."""
 
@@ -74,7 +71,7 @@ class Law(NamedTuple):
         return np.log(lift).astype(np.float32)
 
 
-@exact
+@strict
 def _alias(share: NDArray[np.float64]) -> tuple[NDArray[np.float64], Ints]:
     n = len(share)
     own, other = share * n, np.arange(n).astype(np.int32)
@@ -102,64 +99,16 @@ def _alias(share: NDArray[np.float64]) -> tuple[NDArray[np.float64], Ints]:
     return own, other
 
 
-@exact
-def _mix(x: np.uint64) -> np.uint64:
-    """The finaliser of SplitMix64, as in :mod:`truerank.rng`."""
-    z = x + _GOLDEN
-    z = (z ^ (z >> _S30)) * _M1
-    z = (z ^ (z >> _S27)) * _M2
-    return z ^ (z >> _S31)
-
-
-@exact
-def word(key: np.uint64, i: int) -> np.uint64:
-    """Word ``i`` of a stream."""
-    return _mix(key + np.uint64(i) * _GOLDEN)
-
-
-@exact
-def below(bits: np.uint64, n: int) -> int:
-    """A whole number from 0 to n - 1 of a random word."""
-    size = np.uint64(n)
-    return int(np.int64(((bits >> _S32) * size + (((bits & _LOW) * size) >> _S32)) >> _S32))
-
-
-@exact
+@strict
 def draw(law: Law, n_items: int, bits: np.uint64) -> int:
     """An item of this distribution."""
     i = below(bits, n_items)
     if len(law.own) == 0:
         return i
-    chance = np.float64(_mix(bits) >> _S11) * 2.0**-53
-    return i if chance < law.own[i] else int(law.other[i])
+    return i if uniform(mix(bits)) < law.own[i] else int(law.other[i])
 
 
-@exact
-def absent_below(items: Ints, first: int, last: int, r: int) -> int:
-    """The r-th item (from 0) that is not among ``items[first:last]``, which ascend."""
-    low, n = first, last - first
-    while n > 0:
-        half = n // 2
-        before = items[low + half] - (low + half - first) <= r
-        low = low + half + 1 if before else low
-        n = n - half - 1 if before else half
-    return r + (low - first)
-
-
-@exact
-def has(items: Ints, first: int, last: int, item: int) -> bool:
-    """Whether ``items[first:last]``, which ascend, have this one."""
-    end = last
-    while first < last:
-        middle = (first + last) // 2
-        if items[middle] < item:
-            first = middle + 1
-        else:
-            last = middle
-    return first < end and items[first] == item
-
-
-@exact
+@strict
 def draw_absent(pairs: Pairs, law: Law, user: int, bits: np.uint64) -> int:
     """An item of this distribution that the user has not.
 
@@ -169,15 +118,15 @@ def draw_absent(pairs: Pairs, law: Law, user: int, bits: np.uint64) -> int:
     first, last = pairs.indptr[user], pairs.indptr[user + 1]
     if len(law.own) == 0:
         r = below(bits, pairs.n_items - (last - first))
-        return absent_below(pairs.items, first, last, r)
+        return absent_item(pairs.items, first, last, r)
     for attempt in range(_TRIES):
         item = draw(law, pairs.n_items, word(bits, attempt))
-        if not has(pairs.items, first, last, item):
+        if not contains(pairs.items, first, last, item):
             return item
     free = 1.0
     for at in range(first, last):
         free -= law.share[pairs.items[at]]
-    left = free * np.float64(word(bits, _TRIES) >> _S11) * 2.0**-53
+    left = free * uniform(word(bits, _TRIES))
     at, found = first, -1
     for item in range(pairs.n_items):
         if at < last and pairs.items[at] == item:

@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from truerank.arrays import Float32
-from truerank.models.mf.draws import word
-from truerank.numerics.jit import fast
+from truerank.numerics.jit import fastmath
+from truerank.numerics.streams import word
 
 _0, _NONE, _S16, _LOW16 = np.float32(0), np.uint64(0), np.uint64(16), np.uint64(0xFFFF)
 
@@ -27,7 +27,7 @@ def units(share: float) -> np.uint64:
     return np.uint64(min(round(share * 65536), 65535))
 
 
-@fast
+@fastmath
 def drop(vectors: Float32, key: np.uint64, first: int, dropped: np.uint64) -> None:
     """Leave out dimensions of the users' vectors, or of their gradients, of a tile in place.
 

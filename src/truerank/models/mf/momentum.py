@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.models.mf.rows import BETA1, BETA2, Table, ask_for, start_correction
-from truerank.numerics.jit import fast
+from truerank.numerics.jit import fastmath
 
 AHEAD = 3
 """Rows asked for before their turn."""
@@ -47,7 +47,7 @@ def tails(first: int, n_steps: int, rate: float) -> NDArray[np.float64]:
     return out
 
 
-@fast
+@fastmath
 def bring_up(
     table: Table,
     rows: NDArray[Any],

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from truerank.arrays import Float32
 from truerank.models.mf.batches import Groups
 from truerank.models.mf.draws import Ints
-from truerank.numerics.jit import fast
+from truerank.numerics.jit import fastmath
 from truerank.numerics.prefetch import prefetch_row
 
 OPTIMISERS = ("adam", "dense-adam", "adagrad", "sgd")
@@ -104,7 +104,7 @@ def start_correction(s: Any) -> Any:
     return np.sqrt(1.0 - BETA2**s) / (1.0 - BETA1**s)
 
 
-@fast
+@fastmath
 def _project(factors: Float32, rows: Ints, grads: Float32) -> None:
     """From gradients in h/|h| to those in h: what is along h is lost, the rest shrinks by |h|."""
     for g in range(len(rows)):
@@ -119,7 +119,7 @@ def _project(factors: Float32, rows: Ints, grads: Float32) -> None:
             grad[k] = (grad[k] - along * row[k]) * inverse
 
 
-@fast
+@fastmath
 def _adam(table: Table, rows: Ints, grads: Float32, step: Step) -> None:
     for g in range(len(rows)):
         i, grad = rows[g], grads[g]
@@ -131,7 +131,7 @@ def _adam(table: Table, rows: Ints, grads: Float32, step: Step) -> None:
             row[k] -= step.rate * m[k] / (np.sqrt(v[k]) + step.epsilon)
 
 
-@fast
+@fastmath
 def _adagrad(table: Table, rows: Ints, grads: Float32, step: Step) -> None:
     for g in range(len(rows)):
         grad, row, v = grads[g], table.factors[rows[g]], table.states[rows[g], 0]
@@ -141,7 +141,7 @@ def _adagrad(table: Table, rows: Ints, grads: Float32, step: Step) -> None:
             row[k] -= step.rate * slope / (np.sqrt(v[k]) + step.epsilon)
 
 
-@fast
+@fastmath
 def _sgd(table: Table, rows: Ints, grads: Float32, step: Step) -> None:
     for g in range(len(rows)):
         grad, row = grads[g], table.factors[rows[g]]
@@ -149,7 +149,7 @@ def _sgd(table: Table, rows: Ints, grads: Float32, step: Step) -> None:
             row[k] -= step.rate * (grad[k] + step.l2 * row[k])
 
 
-@fast
+@fastmath
 def _move(table: Table, rows: Ints, grads: Float32, step: Step) -> None:
     """These rows by their optimiser.
 
@@ -168,14 +168,14 @@ def _move(table: Table, rows: Ints, grads: Float32, step: Step) -> None:
             table.last[i] = step.s
 
 
-@fast
+@fastmath
 def ask_for(table: Table, i: int) -> None:
     """The row and its states, before its turn: rows lie anywhere, and fetching them costs most."""
     prefetch_row(table.factors, i)
     prefetch_row(table.states, i)
 
 
-@fast
+@fastmath
 def _sum_entries(
     groups: Groups,
     users: Float32,
@@ -205,7 +205,7 @@ def _sum_entries(
                         grad[k] += vector[k]
 
 
-@fast
+@fastmath
 def move_rows(
     table: Table,
     groups: Groups,

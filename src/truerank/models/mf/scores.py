@@ -16,7 +16,7 @@ from truerank.models.mf.batches import Batch, Swaps
 from truerank.models.mf.draws import Ints
 from truerank.models.mf.dropout import drop
 from truerank.models.mf.slopes import Rule, slopes_of_row
-from truerank.numerics.jit import exact, fast
+from truerank.numerics.jit import fastmath, strict
 from truerank.numerics.prefetch import prefetch_row
 
 AHEAD = 8
@@ -61,7 +61,7 @@ class Buffers(NamedTuple):
     lengths: Float32  # B x w, 1/|h| of the own items for a cosine
 
 
-@fast
+@fastmath
 def gather(factors: Float32, rows: Ints, cosine: bool, out: Float32) -> None:
     """The factors of these rows, of length 1 for a cosine."""
     for b in range(len(rows)):
@@ -75,7 +75,7 @@ def gather(factors: Float32, rows: Ints, cosine: bool, out: Float32) -> None:
             mine[k] = factor * row[k]
 
 
-@fast
+@fastmath
 def score_own(
     users: Float32, items: Float32, own: Ints, cosine: bool, scores: Float32, lengths: Float32
 ) -> None:
@@ -97,7 +97,7 @@ def score_own(
                 scores[b, j] = product
 
 
-@fast
+@fastmath
 def shift_shared(scores: Float32, shift: Float32, shared: Ints, level: Float32) -> None:
     """Take ``shift`` of its item and ``level`` of its pair off every shared negative, tile x n."""
     for b in range(len(scores)):
@@ -106,7 +106,7 @@ def shift_shared(scores: Float32, shift: Float32, shared: Ints, level: Float32) 
             row[c] -= shift[shared[c]] + level[b]
 
 
-@fast
+@fastmath
 def shift_own(scores: Float32, shift: Float32, own: Ints, level: Float32, n_positives: int) -> None:
     """The same for own negatives, which start at column ``n_positives``."""
     for b in range(len(scores)):
@@ -114,7 +114,7 @@ def shift_own(scores: Float32, shift: Float32, own: Ints, level: Float32, n_posi
             scores[b, j] -= shift[own[b, j]] + level[b]
 
 
-@exact
+@strict
 def swap(scores: Float32, swaps: Swaps, first: int) -> None:
     """Let stand-ins stand in for swapped columns, in a tile that starts at pair ``first``."""
     starts, columns, others = swaps
@@ -123,7 +123,7 @@ def swap(scores: Float32, swaps: Swaps, first: int) -> None:
             scores[b, columns[s]] = scores[b, others[s]]
 
 
-@exact
+@strict
 def swap_back(slopes: Float32, swaps: Swaps, first: int) -> None:
     """Slopes of swapped columns belong to their stand-ins."""
     starts, columns, others = swaps
@@ -134,7 +134,7 @@ def swap_back(slopes: Float32, swaps: Swaps, first: int) -> None:
                 slopes[b, columns[s]] = _0
 
 
-@fast
+@fastmath
 def slopes_of_tile(
     rule: Rule,
     own: Float32,
@@ -157,7 +157,7 @@ def slopes_of_tile(
     return total
 
 
-@fast
+@fastmath
 def pull_users(
     slopes: Float32, items: Float32, own: Ints, lengths: Float32, cosine: bool, gradient: Float32
 ) -> None:
@@ -171,7 +171,7 @@ def pull_users(
                 gradient[b, k] += slope * items[i, k]
 
 
-@fast
+@fastmath
 def shared_tile(
     rule: Rule,
     scoring: Scoring,
@@ -219,7 +219,7 @@ def shared_tile(
     return total
 
 
-@fast
+@fastmath
 def own_tile(
     rule: Rule,
     scoring: Scoring,

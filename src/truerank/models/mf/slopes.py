@@ -18,7 +18,7 @@ import numpy as np
 from truerank.arrays import Float32
 from truerank.losses.entries import ENTRIES
 from truerank.numerics.exponential import exp32
-from truerank.numerics.jit import fast
+from truerank.numerics.jit import fastmath
 
 _0, _1, _2 = np.float32(0), np.float32(1), np.float32(2)
 _FACTORS = 96  # numbers up to 2: their product is a float32; 3 x 32 run without a rest
@@ -72,7 +72,7 @@ def has_slopes(loss: object) -> bool:
     return isinstance(loss, str) and loss in _CODES and loss in ENTRIES
 
 
-@fast
+@fastmath
 def _logistic_part(
     s: Float32, less: np.float32, scale: np.float32
 ) -> tuple[np.float32, np.float32, np.float32]:
@@ -92,7 +92,7 @@ def _logistic_part(
     return above, product, slopes
 
 
-@fast
+@fastmath
 def _logistic(s: Float32, less: np.float32, scale: np.float32) -> tuple[float, np.float32]:
     """Sum of log(1 + exp(s - less)); ``s`` becomes ``scale`` times its slopes; and their sum.
 
@@ -110,13 +110,13 @@ def _logistic(s: Float32, less: np.float32, scale: np.float32) -> tuple[float, n
     return total + np.log(product), slopes
 
 
-@fast
+@fastmath
 def _in_order(bits: np.int32) -> np.int32:
     """The bits of a float32 as a number that is larger for a larger float; and back again."""
     return np.int32(bits ^ np.int32(np.int32(bits >> _SIGN) & _MAGNITUDE))
 
 
-@fast
+@fastmath
 def _largest(s: Float32, start: np.float32) -> np.float32:
     """The largest of these and ``start``.
 
@@ -130,7 +130,7 @@ def _largest(s: Float32, start: np.float32) -> np.float32:
     return max(np.int32(_in_order(top)).view(np.float32), start)
 
 
-@fast
+@fastmath
 def _exponentials(s: Float32, top: np.float32, inverse: np.float32) -> np.float32:
     """``s`` becomes exp((s - top) inverse); their sum."""
     total = _0
@@ -140,13 +140,13 @@ def _exponentials(s: Float32, top: np.float32, inverse: np.float32) -> np.float3
     return total
 
 
-@fast
+@fastmath
 def _times(s: Float32, factor: np.float32) -> None:
     for j in range(len(s)):
         s[j] *= factor
 
 
-@fast
+@fastmath
 def _squares(s: Float32, factor: np.float32) -> np.float32:
     """Sum of squares; ``s`` becomes 2 s ``factor``."""
     total = _0
@@ -156,7 +156,7 @@ def _squares(s: Float32, factor: np.float32) -> np.float32:
     return total
 
 
-@fast
+@fastmath
 def _above(s: Float32, margin: np.float32, factor: np.float32) -> np.float32:
     """Sum of what is above the margin; ``s`` becomes ``factor`` where something is, else 0."""
     total = _0
@@ -167,7 +167,7 @@ def _above(s: Float32, margin: np.float32, factor: np.float32) -> np.float32:
     return total
 
 
-@fast
+@fastmath
 def _infonce_debiased(
     rule: Rule, pos: np.float32, neg: Float32, extra: Float32, tau: np.float32, scale: np.float32
 ) -> tuple[float, np.float32]:
@@ -190,7 +190,7 @@ def _infonce_debiased(
     return loss, np.float32(-np.float64(scale) / t * np.exp(level - loss))
 
 
-@fast
+@fastmath
 def slopes_of_row(
     rule: Rule, pos: np.float32, neg: Float32, extra: Float32, tau: np.float32, scale: np.float32
 ) -> tuple[float, np.float32]:

@@ -1,8 +1,8 @@
 r"""Who says when to stop: users some of whose training items are held out, and any metric.
 
-*Full*: a held-out item is ranked among all items that the user has not been trained on. A tie
-counts half. *Sampled*: of n of them, drawn once and the same in every epoch, n' are not the item
-itself; its rank r among these is then taken for the rank
+*Full*: a held-out item is ranked among all items that the user has not been trained on, ties by
+the rule ``half`` (:mod:`truerank.numerics.ties`). *Sampled*: of n of them, drawn once and the same
+in every epoch, n' are not the item itself; its rank r among these is then taken for the rank
 
 .. math::  1 + (r - 1) \frac{N - 1}{n'}
 
@@ -23,9 +23,11 @@ from truerank.arrays import Float32
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
 from truerank.metrics import Metric
-from truerank.models.mf.draws import Ints, Law, Pairs, draw_absent, word
-from truerank.numerics.jit import exact
+from truerank.models.mf.draws import Ints, Law, Pairs, draw_absent
+from truerank.numerics.jit import strict
+from truerank.numerics.streams import word
 from truerank.numerics.threads import Each
+from truerank.numerics.ties import half_above, half_of_ties, ranks_in_rows
 from truerank.rng import Stream, addresses
 
 MOST_USERS = 5000
@@ -97,13 +99,15 @@ class Judges:
         starts = np.concatenate([[0], np.cumsum(counts)])
         ranks = np.empty(starts[-1])
         candidates = len(items) - np.diff(self.train.indptr)[self.users]
+        ties = half_of_ties(self.held_out.indptr, self.held_out.items)
         block = max(1, CELLS // (len(items) if self.n_sampled is None else 10**4))
 
         def rank(first: int) -> None:
             who = self.users[first : first + block]
             out = ranks[starts[first] : starts[min(first + block, len(self.users))]]
             if self.n_sampled is None:
-                _full_ranks(users[who] @ items.T, self.train, self.held_out, who, out)
+                scores = users[who] @ items.T
+                ranks_in_rows(scores, who, self.train.indptr, self.train.items, ties, out)
             else:
                 keys = addresses(self.seed, Stream.MF, _AMONG, who)
                 _sampled_ranks(
@@ -116,25 +120,7 @@ class Judges:
         return float(values.mean())
 
 
-@exact
-def _full_ranks(
-    scores: Float32, train: Pairs, held_out: Pairs, who: NDArray[np.int64], out: NDArray[Any]
-) -> None:
-    at = 0
-    for b in range(len(who)):
-        row = scores[b]
-        for p in range(train.indptr[who[b]], train.indptr[who[b] + 1]):
-            row[train.items[p]] = -np.inf
-        for p in range(held_out.indptr[who[b]], held_out.indptr[who[b] + 1]):
-            own, better, tied = row[held_out.items[p]], 0, -1
-            for i in range(len(row)):
-                better += row[i] > own
-                tied += row[i] == own
-            out[at] = 1 + better + (max(tied, 0) + 1) // 2
-            at += 1
-
-
-@exact
+@strict
 def _dot(a: Float32, b: Float32) -> float:
     total = 0.0
     for k in range(len(a)):
@@ -142,7 +128,7 @@ def _dot(a: Float32, b: Float32) -> float:
     return total
 
 
-@exact
+@strict
 def _sampled_ranks(
     users: Float32,
     items: Float32,
@@ -168,7 +154,7 @@ def _sampled_ranks(
             for j in range(n):
                 if drawn[j] != item:
                     rivals += 1
-                    ahead += 1.0 if scores[j] > own else 0.5 * (scores[j] == own)
+                    ahead += half_above(scores[j], own)
             out[at] = 1.0 + others * (ahead / rivals if rivals else 0.5)
             at += 1
 

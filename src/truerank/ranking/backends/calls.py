@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Int
 from truerank.errors import InvalidDataError
+from truerank.numerics.ties import ABOVE, TIED_ABOVE, compare_tied, rank_in_row, ranks_from
 from truerank.ranking.backends.base import as_float, scratch
-from truerank.ranking.backends.kernels import rank_in_row
 from truerank.ranking.designs import Levels
 from truerank.ranking.draws import draw_rivals, keep_chance, mark, unmark
 from truerank.ranking.rows import Rows
 from truerank.ranking.scorer import Scorer, checked_scores
-from truerank.ranking.ties import ABOVE, TIED_ABOVE, ranks_from, tied_standing
 
 BLOCK_BYTES = 64 * 2**20
 """Most that one call of a foreign scorer may return."""
@@ -130,7 +129,7 @@ class CallBackend:
             mine, others = scores[k, 0], scores[k, 1 : 1 + len(rivals)]
             better[row] += int((others > mine).sum())
             for rival in rivals[others == mine]:
-                where = tied_standing(rival, rows.targets[row], ties, users[k])
+                where = compare_tied(rival, rows.targets[row], ties, users[k])
                 better[row] += where == ABOVE
                 tied[row] += where & 1
                 heads[row] += where == TIED_ABOVE

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Int
 from truerank.errors import InvalidDataError
+from truerank.numerics.ties import ranks_from
 from truerank.ranking.backends.base import CompiledBackend, as_float
 from truerank.ranking.backends.full_rank_single import Block, count_one_target
 from truerank.ranking.backends.kernels import count_in_tile, score_targets
 from truerank.ranking.backends.rounding import UNDERFLOW, FactorArrays
 from truerank.ranking.rows import Rows, read_only
-from truerank.ranking.ties import ranks_from
 
 TILE_ITEMS = 1024
 """Width of a tile of scores: 256 x 1024 float32 stay in the cache until they are counted."""

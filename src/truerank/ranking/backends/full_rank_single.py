@@ -24,6 +24,7 @@ from truerank.numerics.simd_counting import (
     count_scores,
     panels_of,
 )
+from truerank.numerics.ties import Ties
 from truerank.ranking.backends.kernels import ROUND_UP
 from truerank.ranking.backends.rounding import (
     FactorArrays,
@@ -32,7 +33,6 @@ from truerank.ranking.backends.rounding import (
     fast_dot,
     guard_of,
 )
-from truerank.ranking.ties import Ties
 
 TILE_FLOATS = 96 * 1024
 """Numbers in a tile of item factors; 48 and 144 thousand were no faster."""

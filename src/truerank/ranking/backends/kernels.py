@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from truerank.numerics.ties import ABOVE, Ties, compare_to_target, rank_from, rank_in_row
 from truerank.ranking.backends.rounding import (
     FactorArrays,
     count_among,
@@ -16,7 +17,6 @@ from truerank.ranking.backends.rounding import (
     guard_of,
 )
 from truerank.ranking.draws import draw_rivals, keep_chance, mark, unmark
-from truerank.ranking.ties import ABOVE, RANDOM, Ties, rank_from, standing, tied_standing
 
 STEP = 64
 """Scores looked at together where some of a tile are too near to say."""
@@ -117,36 +117,6 @@ def rank_item_item(
 
 
 @njit(nogil=True, cache=True)
-def rank_in_row(
-    scores: NDArray[Any], user: int, target: int, excluded: NDArray[np.int32], ties: Ties
-) -> int:
-    """Rank of the target in one full row of scores, the excluded items left out."""
-    own = scores[target]
-    above, same = np.int32(0), np.int32(0)
-    for j in range(len(scores)):
-        above = np.int32(above + np.int32(scores[j] > own))
-        same = np.int32(same + np.int32(scores[j] == own))
-    better, tied = int(above), int(same) - 1
-    for k in range(len(excluded)):
-        better -= scores[excluded[k]] > own
-        tied -= scores[excluded[k]] == own
-    if tied > 0 and ties.rule == RANDOM:
-        for j in range(len(scores)):
-            if scores[j] == own:
-                better += tied_standing(j, target, ties, user) == ABOVE
-        for k in range(len(excluded)):
-            if scores[excluded[k]] == own:
-                better -= tied_standing(int(excluded[k]), target, ties, user) == ABOVE
-    elif tied > 0:
-        for k in range(ties.indptr[user], ties.indptr[user + 1]):
-            other = ties.targets[k]
-            if other != target and scores[other] == own:
-                better += other < target
-                tied -= 1
-    return rank_from(better, tied, 0, ties.rule, True)
-
-
-@njit(nogil=True, cache=True)
 def score_targets(
     scorer: FactorArrays, users: NDArray[np.int64], targets: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -208,7 +178,7 @@ def count_in_tile(
                     if j != place and low <= tile[k, j] <= high:
                         rival = first_item + j
                         exact = exact_dot(scorer.user, user, scorer.item, rival)
-                        where = standing(rival, exact, targets[row], own[row], ties, user)
+                        where = compare_to_target(rival, exact, targets[row], own[row], ties, user)
                         better[row] += where == ABOVE
                         tied[row] += where & 1
 

@@ -23,7 +23,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from truerank.numerics.prefetch import prefetch_row
-from truerank.ranking.ties import ABOVE, TIED_ABOVE, Ties, standing
+from truerank.numerics.ties import ABOVE, TIED_ABOVE, Ties, compare_to_target
 
 UNDERFLOW = 1e-35
 """More than what float32 products can lose below their smallest number."""
@@ -166,7 +166,7 @@ def decide_near(
             better += 1
         elif score >= low:
             exact = exact_dot(scorer.user, user, scorer.item, rival)
-            where = standing(rival, exact, target, own, ties, user)
+            where = compare_to_target(rival, exact, target, own, ties, user)
             better += where == ABOVE
             tied += where & 1
             heads += where == TIED_ABOVE
@@ -245,7 +245,7 @@ def _count_among(
         better, tied, heads = 0, 0, 0
         for i in range(first, last):
             score = score_one(scorer, user, rivals[i])
-            where = standing(rivals[i], score, target, own, ties, user)
+            where = compare_to_target(rivals[i], score, target, own, ties, user)
             better += where == ABOVE
             tied += where & 1
             heads += where == TIED_ABOVE

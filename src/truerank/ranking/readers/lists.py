@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from truerank.arrays import Int
 from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.numerics.ties import DEFAULT_TIES, TieRule, tie_code
 from truerank.ranking.columns import as_whole
 from truerank.ranking.header import Header
 from truerank.ranking.readers.placing import Lists, place, ranks_of
 from truerank.ranking.readers.repeats import refuse_repeats
 from truerank.ranking.readers.sources import Source, as_numbers
 from truerank.ranking.table import RankTable
-from truerank.ranking.ties import DEFAULT_TIES, TieRule, tie_code
 from truerank.rng import checked_seed
 from truerank.version import __version__
 
@@ -70,7 +70,7 @@ def read_lists(
         user: Column of users.
         item: Column of items.
         score: Column of scores.
-        ties: The rank among equal scores, see :mod:`truerank.ranking.ties`.
+        ties: The rank among equal scores, see :mod:`truerank.numerics.ties`.
         seed: Of the order that the rule ``"random"`` gives to equal scores.
         replacement: The negatives were drawn with replacement.
         delimiter: What divides the columns of text files; found if not given.

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from truerank.arrays import Int
 from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError
+from truerank.numerics.ties import DEFAULT_TIES, TieRule, tie_code
 from truerank.ranking.columns import as_whole
 from truerank.ranking.designs import Given
 from truerank.ranking.header import Header
@@ -19,7 +20,6 @@ from truerank.ranking.rank_models import rank_pairs
 from truerank.ranking.readers.placing import share_of
 from truerank.ranking.readers.spaced import NCF, field_count, read_spaced
 from truerank.ranking.table import RankTable
-from truerank.ranking.ties import DEFAULT_TIES, TieRule, tie_code
 from truerank.rng import Stream, addresses, checked_seed
 from truerank.version import __version__
 
@@ -58,7 +58,7 @@ def read_ncf_negatives(
             negatives in their order; or a Scorer, to which users and items are indices.
         n_items: Size of the catalogue, or the candidates of each line, target included: where
             training items were never drawn, they do not count. The scorer's, if it is one.
-        ties: The rank among equal scores, see :mod:`truerank.ranking.ties`.
+        ties: The rank among equal scores, see :mod:`truerank.numerics.ties`.
         seed: Of the order that the rule ``"random"`` gives to equal scores.
         replacement: The negatives were drawn with replacement, so they may repeat.
         model: What to call the model in tables.

@@ -15,8 +15,8 @@ from truerank.data.columns import index_ids
 from truerank.data.id_order import find_ids
 from truerank.data.ids import in_one_type
 from truerank.errors import InvalidDataError
+from truerank.numerics.ties import TieRule, tie_code
 from truerank.ranking.readers.repeats import distinct_keys
-from truerank.ranking.ties import TieRule, tie_code
 from truerank.rng import Stream, addresses
 
 Order = Callable[[Int], NDArray[Any]]
@@ -145,7 +145,7 @@ def standings(
 
 
 def ranks_of(placed: Placed, ties: TieRule, *, without: NDArray[np.bool_]) -> Int:
-    """1-based ranks by the rules of :mod:`truerank.ranking.ties`.
+    """1-based ranks by the rules of :mod:`truerank.numerics.ties`.
 
     ``without`` says in which rows the user's other targets do not count.
     """

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from truerank.data.frames import arrow_column, to_numpy
 from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
+from truerank.numerics.ties import DEFAULT_TIES, TieRule
 from truerank.ranking.columns import as_whole
 from truerank.ranking.readers.lists import MissingRule, rank_in_lists
 from truerank.ranking.readers.placing import Lists
 from truerank.ranking.readers.spaced import BLANKS, field_count, read_spaced
 from truerank.ranking.table import RankTable
-from truerank.ranking.ties import DEFAULT_TIES, TieRule
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,7 +57,7 @@ def read_trec(
             cutoff; it is ``trec_eval -c``. ``"drop"`` leaves them out: the metrics are then those
             of the retrieved ones. ``"refuse"`` is an error.
         min_relevance: What counts as relevant.
-        ties: The rank among equal scores, see :mod:`truerank.ranking.ties`.
+        ties: The rank among equal scores, see :mod:`truerank.numerics.ties`.
         seed: Of the order that the rule ``"random"`` gives to equal scores.
     """
     if depth is not None and depth < 1:

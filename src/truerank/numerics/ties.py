@@ -26,18 +26,24 @@ by a fair coin addressed by (seed, user, rival): the number of candidates above 
 1 + better + Binomial(tied, 1/2), whose mean is within 1/2 of the half rank, and the sampled rank
 is hypergeometric given that. In a sample of all candidates ``half`` is the exact half rank again.
 Given negatives are somebody else's protocol: there ``half`` is half of the ties, as it is told.
+
+**Validation** of models during training goes by ``half`` too (:func:`half_of_ties`); where it
+samples, its ranks are scaled up and need not be whole, and a tied rival is half a rival
+(:func:`half_above`).
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError
-from truerank.ranking.draws import extend_address
+from truerank.numerics.jit import strict
+from truerank.numerics.sorted_rows import contains
+from truerank.numerics.streams import extend_address
 
 TieRule = Literal["half", "optimistic", "pessimistic", "random"]
 TIE_RULES: tuple[str, ...] = get_args(TieRule)
@@ -64,8 +70,8 @@ class Ties(NamedTuple):
 
     rule: int
     word: np.uint64
-    indptr: NDArray[np.int64]
-    targets: NDArray[np.int64]
+    indptr: NDArray[Any]
+    targets: NDArray[Any]
 
 
 def tie_code(rule: str) -> int:
@@ -80,17 +86,19 @@ def tie_code(rule: str) -> int:
 
 
 @njit(nogil=True, cache=True)
-def standing(rival: int, score: float, target: int, own: float, ties: Ties, user: int) -> int:
+def compare_to_target(
+    rival: int, score: float, target: int, own: float, ties: Ties, user: int
+) -> int:
     """Where a rival stands by its score and, if that ties, by the rule."""
     if score > own:
         return ABOVE
     if score < own:
         return BELOW
-    return tied_standing(rival, target, ties, user)
+    return compare_tied(rival, target, ties, user)
 
 
 @njit(nogil=True, cache=True)
-def tied_standing(rival: int, target: int, ties: Ties, user: int) -> int:
+def compare_tied(rival: int, target: int, ties: Ties, user: int) -> int:
     """Where a rival of the target's own score stands.
 
     A target among its own negatives ties with itself; under ``random`` it is not above itself.
@@ -111,14 +119,7 @@ def tied_standing(rival: int, target: int, ties: Ties, user: int) -> int:
 @njit(nogil=True, cache=True)
 def is_target(item: int, ties: Ties, user: int) -> bool:
     """Whether the item is one of the user's targets."""
-    low, high = ties.indptr[user], ties.indptr[user + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if ties.targets[middle] < item:
-            low = middle + 1
-        else:
-            high = middle
-    return bool(low < ties.indptr[user + 1] and ties.targets[low] == item)
+    return contains(ties.targets, ties.indptr[user], ties.indptr[user + 1], item)
 
 
 @njit(nogil=True, cache=True)
@@ -147,3 +148,66 @@ def ranks_from(
     for row in range(len(better)):
         rank[row] = rank_from(better[row], tied[row], heads[row], rule, whole[row])
     return rank
+
+
+@njit(nogil=True, cache=True)
+def rank_in_row(
+    scores: NDArray[Any], user: int, target: int, excluded: NDArray[np.int32], ties: Ties
+) -> int:
+    """Rank of the target in one full row of scores, the excluded items left out."""
+    own = scores[target]
+    above, same = np.int32(0), np.int32(0)
+    for j in range(len(scores)):
+        above = np.int32(above + np.int32(scores[j] > own))
+        same = np.int32(same + np.int32(scores[j] == own))
+    better, tied = int(above), int(same) - 1
+    for k in range(len(excluded)):
+        better -= scores[excluded[k]] > own
+        tied -= scores[excluded[k]] == own
+    if tied > 0 and ties.rule == RANDOM:
+        for j in range(len(scores)):
+            if scores[j] == own:
+                better += compare_tied(j, target, ties, user) == ABOVE
+        for k in range(len(excluded)):
+            if scores[excluded[k]] == own:
+                better -= compare_tied(int(excluded[k]), target, ties, user) == ABOVE
+    elif tied > 0:
+        for k in range(ties.indptr[user], ties.indptr[user + 1]):
+            other = ties.targets[k]
+            if other != target and scores[other] == own:
+                better += other < target
+                tied -= 1
+    return rank_from(better, tied, 0, ties.rule, True)
+
+
+@njit(nogil=True, cache=True)
+def ranks_in_rows(
+    scores: NDArray[Any],
+    users: NDArray[np.int64],
+    excluded_indptr: NDArray[Any],
+    excluded_items: NDArray[np.int32],
+    ties: Ties,
+    out: NDArray[Any],
+) -> None:
+    """Ranks of all targets of these users, one after another, each in its user's row of scores."""
+    at = 0
+    for row in range(len(users)):
+        user = users[row]
+        excluded = excluded_items[excluded_indptr[user] : excluded_indptr[user + 1]]
+        for k in range(ties.indptr[user], ties.indptr[user + 1]):
+            out[at] = rank_in_row(scores[row], user, ties.targets[k], excluded, ties)
+            at += 1
+
+
+def half_of_ties(indptr: NDArray[Any], targets: NDArray[Any]) -> Ties:
+    """The rule ``half`` for these targets: what validation goes by, whose ranks are of all items.
+
+    It needs no random order, so that the epochs of a model differ by its scores alone.
+    """
+    return Ties(HALF, np.uint64(0), indptr, targets)
+
+
+@strict
+def half_above(score: float, own: float) -> float:
+    """How much of a rival stands above a target whose sampled rank is scaled up: 1, 1/2 or 0."""
+    return 1.0 if score > own else 0.5 * (score == own)

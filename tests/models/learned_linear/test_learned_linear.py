@@ -9,11 +9,13 @@ from scipy import sparse
 
 import truerank as tr
 from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.metrics import parse
 from truerank.models import EASE, EDLAE, IALS, LRR, SLIM
 from truerank.models.learned_linear import Nearby
 from truerank.models.learned_linear.bases import base_of, form_of, sparsified, words_of
-from truerank.models.learned_linear.learning import Adam
-from truerank.models.learned_linear.validation import Validation
+from truerank.numerics.threads import on_all_cores
+from truerank.training.optimisers import Adam
+from truerank.training.validation import ValidationUsers
 
 QUICK: dict[str, Any] = {"epochs": 2, "batch_size": 64, "rate": 0.05, "scale": 10.0}
 
@@ -49,9 +51,9 @@ def dense_matrix(model: Any, n: int = 25) -> np.ndarray:
 
 @pytest.fixture
 def last_epoch_wins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judges who like every epoch better than the one before: what was learned is kept."""
+    """Every epoch is better than the one before: what was learned is kept."""
     seen = iter(range(10_000))
-    monkeypatch.setattr(Validation, "ndcg", lambda *_: float(next(seen)))
+    monkeypatch.setattr(ValidationUsers, "evaluate", lambda *_: float(next(seen)))
 
 
 @pytest.mark.usefixtures("last_epoch_wins")
@@ -183,12 +185,11 @@ def test_validation_users_may_come_from_elsewhere(monkeypatch: pytest.MonkeyPatc
     model = Nearby(**QUICK).fit(split.train, base=base, validation=given)
     table = tr.rank(base, split, tr.Full())
     by_rank = float(table.per_user("ndcg@10")[1].mean())
-    judges = Validation.of(*given)
-    monkeypatch.setattr("truerank.models.learned_linear.validation.CUTOFF", 10)
-    monkeypatch.setattr(
-        "truerank.models.learned_linear.validation.CELLS", 100
-    )  # four users at a time
-    found = judges.ndcg(lambda history: history @ base.item_item)
+    users = ValidationUsers.of_histories(*given, metric=parse("ndcg@10"))
+    monkeypatch.setattr("truerank.training.validation.CELLS", 100)  # four users at a time
+    history = split.fold_in.matrix()
+    with on_all_cores() as each:
+        found = users.evaluate(lambda who: history[who] @ base.item_item, each)
     assert found == pytest.approx(by_rank, rel=1e-6)
     assert len(model.values) > 1
 

@@ -14,8 +14,8 @@ from truerank.errors import InvalidArgumentError, InvalidDataError, MissingExtra
 from truerank.losses import LOSSES
 from truerank.metrics import parse
 from truerank.models import MF
-from truerank.models.mf.validation import Judges, held_out_part
 from truerank.numerics.threads import on_all_cores
+from truerank.training.validation import ValidationUsers, train_validation_split
 
 QUICK: dict[str, Any] = {
     "dim": 8, "epochs": 4, "batch_size": 128, "rate": 0.02, "n_negatives": 10,
@@ -204,7 +204,7 @@ def test_a_function_is_not_saved(tmp_path: Path) -> None:
 
 def test_the_best_epoch_is_kept_and_the_rate_falls(monkeypatch: pytest.MonkeyPatch) -> None:
     values = iter([0.1, 0.3, 0.2, 0.2, 0.25, 0.1, 0.1, 0.1])
-    monkeypatch.setattr(Judges, "value", lambda *_: next(values))
+    monkeypatch.setattr(ValidationUsers, "evaluate_factors", lambda *_: next(values))
     settings = QUICK | {"epochs": 50, "patience": 4, "plateau": 2}
     model = MF("bpr", **settings).fit(TRAIN)
     assert model.validations.tolist() == [0.1, 0.3, 0.2, 0.2, 0.25, 0.1]
@@ -251,11 +251,13 @@ def test_judges_give_the_metric_of_exact_ranks(metric: str) -> None:
     rng = np.random.default_rng(0)
     users, items = (rng.normal(size=(n, 3)).astype(np.float32) for n in (120, 40))
     items[7] = items[8]  # a tie
-    judges = Judges.of(split.train, split.held_out, metric=parse(metric), n_sampled=None, seed=0)
+    judges = ValidationUsers.of(
+        split.train, split.held_out, metric=parse(metric), n_sampled=None, seed=0
+    )
     ranks = tr.rank(tr.FactorScorer(users, items), split, tr.Full())
     truth = parse(metric).per_user(ranks.user, ranks.rank, ranks.n_items)[1].mean()
     with on_all_cores() as each:
-        assert judges.value(users, items, each) == pytest.approx(truth, abs=0.002)
+        assert judges.evaluate_factors(users, items, each) == pytest.approx(truth, abs=0.002)
 
 
 def test_sampled_judges_are_near_the_full_ones_and_repeat_themselves() -> None:
@@ -264,9 +266,9 @@ def test_sampled_judges_are_near_the_full_ones_and_repeat_themselves() -> None:
     users, items = (rng.normal(size=(n, 3)).astype(np.float32) for n in (120, 40))
     with on_all_cores() as each:
         full, sampled, again = (
-            Judges.of(split.train, split.held_out, metric=parse("auc"), n_sampled=n, seed=0).value(
-                users, items, each
-            )
+            ValidationUsers.of(
+                split.train, split.held_out, metric=parse("auc"), n_sampled=n, seed=0
+            ).evaluate_factors(users, items, each)
             for n in (None, 400, 400)
         )
     assert sampled == again
@@ -275,7 +277,7 @@ def test_sampled_judges_are_near_the_full_ones_and_repeat_themselves() -> None:
 
 
 def test_the_held_out_part_is_a_fifth_of_some_users() -> None:
-    train, held = held_out_part(TRAIN, share=0.25, seed=0)
+    train, held = train_validation_split(TRAIN, share=0.25, seed=0)
     judges = np.flatnonzero(held.user_counts)
     long = np.flatnonzero(TRAIN.user_counts >= 2)
     assert len(judges) == round(0.25 * len(long))
@@ -286,7 +288,7 @@ def test_the_held_out_part_is_a_fifth_of_some_users() -> None:
         assert not np.isin(held.items_of(user), train.items_of(user)).any()
     single = tr.Interactions.from_arrays([0, 1], [0, 1])
     with pytest.raises(InvalidDataError, match="no user has two items"):
-        held_out_part(single, share=0.5, seed=0)
+        train_validation_split(single, share=0.5, seed=0)
 
 
 def test_named_losses_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> None:

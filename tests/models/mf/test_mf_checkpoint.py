@@ -17,7 +17,7 @@ from truerank.errors import (
     StorageError,
 )
 from truerank.models import MF
-from truerank.models.mf.validation import Judges, held_out_part
+from truerank.training.validation import ValidationUsers, train_validation_split
 
 from .test_mf import QUICK, TRAIN, data
 
@@ -97,13 +97,13 @@ def test_the_rate_is_halved_on_every_plateau_down_to_its_floor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, min_rate: float, expected: float
 ) -> None:
     values = iter([0.3, 0.2, 0.3, 0.4, 0.1, 0.2])  # better, two that are not, better, two again
-    monkeypatch.setattr(Judges, "value", lambda *_: next(values))
+    monkeypatch.setattr(ValidationUsers, "evaluate_factors", lambda *_: next(values))
     settings = QUICK | {"epochs": 6, "plateau": 2, "min_rate": min_rate}
     MF("bpr", **settings).fit(TRAIN, checkpoint=tmp_path / "c")
     with np.load(tmp_path / "c") as held:
         at = json.loads(held["header"].tobytes())["at"]
     assert at["rate"] == expected
-    n_pairs = len(held_out_part(TRAIN, share=0.1, seed=0)[0])
+    n_pairs = len(train_validation_split(TRAIN, share=0.1, seed=0)[0])
     assert at["step"] == 6 * -(-n_pairs // 128)  # Adam counts on over the epochs
 
 
@@ -206,7 +206,7 @@ def test_nan_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
 
     path = tmp_path / "c"
     every = {"checkpoint": path, "checkpoint_every": 2}
-    steps = -(-len(held_out_part(TRAIN, share=0.1, seed=0)[0]) // 128)
+    steps = -(-len(train_validation_split(TRAIN, share=0.1, seed=0)[0]) // 128)
     done = sour_at // steps // 2 * 2
     with pytest.raises(DivergedError, match=f"{path} has epoch {done}"):
         MF(sour, **LONG).fit(TRAIN, **every)

@@ -11,8 +11,8 @@ from tests.models.mf.test_mf import QUICK, TRAIN
 
 from truerank.errors import InvalidArgumentError, NotFittedError
 from truerank.models import MF, load
-from truerank.models.mf.rows import Step
-from truerank.models.mf.validation import Judges
+from truerank.training.optimisers import Step
+from truerank.training.validation import ValidationUsers
 
 VALUES = [0.1, 0.3, 0.2, 0.3, 0.4, 0.1, 0.2, 0.3]
 RATES = [0.02, 0.02, 0.02, 0.01, 0.005, 0.005, 0.0025, 0.00125]  # plateau 1
@@ -42,7 +42,7 @@ def by_epoch(used: list[float], epochs: int) -> list[float]:
 
 def judged_by(monkeypatch: pytest.MonkeyPatch, values: list[float], **settings: Any) -> MF:
     rest = iter(values)
-    monkeypatch.setattr(Judges, "value", lambda *_: next(rest))
+    monkeypatch.setattr(ValidationUsers, "evaluate_factors", lambda *_: next(rest))
     return MF("bpr", **JUDGED | settings).fit(TRAIN)
 
 

@@ -12,7 +12,7 @@ import truerank as tr
 from truerank.errors import DivergedError, InvalidArgumentError, InvalidDataError
 from truerank.losses import LOSSES
 from truerank.models import MF
-from truerank.models.mf.validation import held_out_part
+from truerank.training.validation import train_validation_split
 
 from .test_mf import QUICK, TRAIN, data
 
@@ -161,7 +161,7 @@ def test_nan_says_the_step_and_the_epoch() -> None:
     def sour(pos: torch.Tensor, neg: torch.Tensor) -> torch.Tensor:
         return pos * (torch.nan if next(calls) == 12 else 1.0) + neg.sum(dim=1)
 
-    steps = -(-len(held_out_part(TRAIN, share=0.1, seed=0)[0]) // 128)
+    steps = -(-len(train_validation_split(TRAIN, share=0.1, seed=0)[0]) // 128)
     epoch, step = divmod(12, steps)
     sentence = (
         "Training diverged: the loss is NaN or infinite. It became nan in "

@@ -15,15 +15,15 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.losses import LOSSES, resolve
 from truerank.metrics import parse
 from truerank.models import MF
-from truerank.models.mf.validation import Judges, held_out_part
 from truerank.numerics.threads import on_all_cores
+from truerank.training.validation import ValidationUsers, train_validation_split
 
 from .test_mf import QUICK, TRAIN, data
 
 
-def judged(judges: Judges, users: Any, items: Any) -> float:
+def judged(judges: ValidationUsers, users: Any, items: Any) -> float:
     with on_all_cores(1) as each:
-        return judges.value(users, items, each)
+        return judges.evaluate_factors(users, items, each)
 
 
 def test_draws_and_shares_are_those_of_the_settings() -> None:
@@ -36,7 +36,7 @@ def test_draws_and_shares_are_those_of_the_settings() -> None:
     tau = [((1 + 0.5) * n + 2) / 40 for n in TRAIN.user_counts]
     np.testing.assert_allclose(o.tau, tau, rtol=1e-6)
     q = np.sqrt(TRAIN.item_counts) / np.sqrt(TRAIN.item_counts).sum()
-    np.testing.assert_allclose(o.law.share, q, rtol=1e-12)
+    np.testing.assert_allclose(o.sampler.share, q, rtol=1e-12)
     np.testing.assert_allclose(o.shift, 0.2 * np.log(40 * q), rtol=1e-5, atol=1e-7)
     assert (o.plan.n_extra, o.plan.n_own, o.plan.n_shared) == (3, 7, 0)
     shared = MF("mine", n_negatives=9, shared=16, exclude_positives=True)._plan(TRAIN.n_items)
@@ -48,8 +48,8 @@ def test_draws_and_shares_are_those_of_the_settings() -> None:
 def test_the_judges_rank_among_as_many_as_the_settings_say(n: int | None) -> None:
     settings = QUICK | {"epochs": 1, "validation_metric": "mrr", "seed": 2}
     model = MF("bpr", validation_negatives=n, **settings).fit(TRAIN)
-    learned, held = held_out_part(TRAIN, share=0.1, seed=2)
-    judges = Judges.of(learned, held, metric=parse("mrr"), n_sampled=n, seed=2)
+    learned, held = train_validation_split(TRAIN, share=0.1, seed=2)
+    judges = ValidationUsers.of(learned, held, metric=parse("mrr"), n_sampled=n, seed=2)
     assert model.validations[0] == judged(judges, model.user_factors, model.item_factors)
 
 
@@ -60,7 +60,7 @@ def test_the_best_item_stays_the_best_among_any_sample(n: int) -> None:
     ids = {"user_ids": np.arange(3), "item_ids": np.arange(6)}
     train = tr.Interactions.from_arrays([0, 1, 2], [5, 5, 5], **ids)
     held = tr.Interactions.from_arrays([0, 1, 2], [0, 0, 0], **ids)
-    judges = Judges.of(train, held, metric=parse("recall@1"), n_sampled=n, seed=0)
+    judges = ValidationUsers.of(train, held, metric=parse("recall@1"), n_sampled=n, seed=0)
     assert judged(judges, users, items) == 1.0
 
 
@@ -70,7 +70,7 @@ def test_sampled_ranks_are_those_of_all_candidates_in_the_mean() -> None:
     ids = {"user_ids": [0], "item_ids": np.arange(6)}
     train, held = (tr.Interactions.from_arrays([0], [i], **ids) for i in (5, 2))
     rank = tr.metrics.Metric("rank", function=lambda rank: np.asarray(rank, dtype=float))
-    judges = Judges.of(train, held, metric=rank, n_sampled=20_000, seed=0)
+    judges = ValidationUsers.of(train, held, metric=rank, n_sampled=20_000, seed=0)
     assert judged(judges, users, items) == pytest.approx(3.0, abs=0.07)
 
 

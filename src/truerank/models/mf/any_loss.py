@@ -14,7 +14,6 @@ import numpy as np
 
 from truerank.arrays import Float32
 from truerank.models.mf.autograd import slopes_by_autograd
-from truerank.models.mf.batches import Batch
 from truerank.models.mf.dropout import drop
 from truerank.models.mf.objective import Objective
 from truerank.models.mf.scores import (
@@ -30,6 +29,7 @@ from truerank.models.mf.scores import (
     swap_back,
 )
 from truerank.numerics.threads import Each
+from truerank.training.batches import Batch
 
 
 def gradients_by_autograd(

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Float32
 from truerank.models.mf.objective import Objective
-from truerank.models.mf.rows import Step, Table
 from truerank.models.mf.scores import gather
 from truerank.models.mf.steps import Steps
-from truerank.models.mf.validation import Judges
 from truerank.numerics.threads import Each, available_cores
 from truerank.rng import Stream, addresses, stream
 from truerank.training.checkpoints import Arrays
 from truerank.training.loop import NanGuard
+from truerank.training.optimisers import Step, Table
 from truerank.training.schedule import Counters
+from truerank.training.validation import ValidationUsers
 
 MOST_PARTS = 64
 """Parts that rows are divided into, for more threads than that too; it changes no bit."""
@@ -111,7 +111,7 @@ class FactorLearner:
         objective: Objective,
         settings: StepSettings,
         *,
-        validation: Judges | None,
+        validation: ValidationUsers | None,
         each: Each,  # type: ignore[type-arg]
         workers: int | None,
     ) -> None:
@@ -150,7 +150,7 @@ class FactorLearner:
             return np.nan
         cosine = self.objective.cosine
         users, items = self.tables.users.factors, self.tables.items.factors
-        return self.validation.value(unit(users, cosine), unit(items, cosine), self.each)
+        return self.validation.evaluate_factors(unit(users, cosine), unit(items, cosine), self.each)
 
     def keep(self) -> None:
         """The factors as they are become the best."""

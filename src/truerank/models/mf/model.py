@@ -27,9 +27,6 @@ from truerank.metrics import parse
 from truerank.models.base import State
 from truerank.models.factor_model import FactorModel, Factors, start_factors
 from truerank.models.input_checks import check_training_data
-from truerank.models.mf.batches import WHOLE_BATCH, Plan
-from truerank.models.mf.choosing_judges import choose_judges
-from truerank.models.mf.draws import Pairs, law_of
 from truerank.models.mf.fold_in import fold_in
 from truerank.models.mf.learner import (
     FactorLearner,
@@ -39,7 +36,6 @@ from truerank.models.mf.learner import (
     unit,
 )
 from truerank.models.mf.objective import NEGATIVES, Objective, objective_of
-from truerank.models.mf.rows import OPTIMISERS
 from truerank.models.mf.settings import (
     check_correction,
     check_debiased,
@@ -53,9 +49,13 @@ from truerank.models.mf.settings import (
 )
 from truerank.numerics.threads import available_cores, check_workers, on_all_cores
 from truerank.rng import checked_seed
+from truerank.training.batches import WHOLE_BATCH, Plan
 from truerank.training.checkpoints import Checkpoint, plain_settings, read_checkpoint
 from truerank.training.loop import History, train
+from truerank.training.negative_sampling import Pairs, negative_sampler
+from truerank.training.optimisers import OPTIMISERS
 from truerank.training.schedule import Schedule, rates_of
+from truerank.training.validation import validation_users_of
 
 SIMILARITIES = ("dot", "cosine")
 
@@ -267,7 +267,7 @@ class MF(FactorModel):
             check_workers(workers)
         if not len(interactions):
             raise InvalidDataError("there is no interaction to learn from; fit needs some")
-        learned, judges, adapted = choose_judges(
+        learned, judges, adapted = validation_users_of(
             interactions, validation, share=self.validation_share, metric=self.validation_metric,
             n_sampled=self.validation_negatives, seed=self.seed,
         )  # fmt: skip
@@ -418,7 +418,7 @@ class MF(FactorModel):
             parameters=self.loss_params or {},
             pairs=Pairs.of(pairs),
             user_of_pair=pairs.users,
-            law=law_of(self.negatives, counts, self.popularity_power),
+            sampler=negative_sampler(self.negatives, counts, self.popularity_power),
             plan=plan,
             cosine=self._cosine,
             correct=self.correct,
@@ -489,8 +489,8 @@ def _name_of(loss: Callable[..., Any]) -> str:
 
 def _never_met(learned: Interactions, objective: Objective) -> NDArray[np.bool_]:
     """Items that are no positive and are drawn as no negative: they would keep their start."""
-    law, positive = objective.law, learned.item_counts > 0
+    sampler, positive = objective.sampler, learned.item_counts > 0
     if objective.plan.in_batch:
         return ~positive
-    drawn = law.share > 0 if len(law.share) else np.ones(learned.n_items, np.bool_)
+    drawn = sampler.share > 0 if len(sampler.share) else np.ones(learned.n_items, np.bool_)
     return np.asarray(~(positive | drawn))

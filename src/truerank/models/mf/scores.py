@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from truerank.arrays import Float32
-from truerank.models.mf.batches import Batch, Swaps
-from truerank.models.mf.draws import Ints
 from truerank.models.mf.dropout import drop
 from truerank.models.mf.slopes import Rule, slopes_of_row
 from truerank.numerics.jit import fastmath, strict
 from truerank.numerics.prefetch import prefetch_row
+from truerank.training.batches import Batch, Swaps
+from truerank.training.negative_sampling import Ints
 
 AHEAD = 8
 """Rows asked for before their turn."""

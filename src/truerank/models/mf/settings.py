@@ -11,9 +11,9 @@ import numpy as np
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.losses import check_parameters, inputs_of, temperature_of
-from truerank.models.mf.batches import WHOLE_BATCH, Plan
 from truerank.models.mf.steps import longest_tile, tiles_of
 from truerank.numerics.memory import check_room
+from truerank.training.batches import WHOLE_BATCH, Plan
 
 Loss = str | Callable[..., Any]
 

@@ -9,6 +9,9 @@ export TRUERANK_DATA
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 BROWSER := $(firstword $(foreach folder,$(subst :, ,$(PATH)),$(wildcard $(addprefix $(folder)/,$(BROWSERS)))))
 
+# No extra at all: an environment of its own shows that the core needs none.
+CORE := .venv-core
+
 # Other libraries bring old pins (ray 2.6, pandas 2): an environment of their own.
 ADAPTERS := .venv-adapters
 
@@ -17,7 +20,7 @@ MINUTES ?= 10
 FIRST ?= 0
 PROCESSES ?= 2
 
-.PHONY: setup demo test test-adapters fuzz-worlds test-bounds lint bench-ranking bench-estimators bench-fit bench-mf clean
+.PHONY: setup demo check test test-core test-docs test-adapters fuzz-worlds test-bounds lint bench-ranking bench-estimators bench-fit bench-mf clean
 
 setup: $(VENV)/.ready
 
@@ -37,10 +40,34 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Before every commit: all rules, and all tests but the slow ones (tests/slow_tests.txt).
+check: lint
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
 # Two processes, files kept together: the tests of one file share what they prepared.
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	@test -n "$(BROWSER)" || echo "The browser tests of the report did NOT run: there is no Chromium; install the package chromium."
+
+# Links, names and examples of the pages; pages that a script writes in seconds are written anew.
+test-docs: setup
+	$(BIN)/python -m pytest tests/docs tests/data/test_docs.py tests/metrics/test_conformance.py
+	$(BIN)/python docs/api.py
+	$(BIN)/python docs/conformance.py
+	git diff --exit-code -- docs
+
+$(CORE)/.ready: pyproject.toml
+	test -x $(CORE)/bin/python || $(PYTHON) -m venv $(CORE)
+	$(CORE)/bin/python -m pip install --quiet . 'pytest>=8.3'
+	@touch $@
+
+# The installed package, from data to verdict, and the quick tests that import no extra.
+test-core: $(CORE)/.ready
+	$(CORE)/bin/python -m pip install --quiet --no-deps --force-reinstall .
+	$(CORE)/bin/truerank doctor
+	$(CORE)/bin/truerank demo --out demo-output
+	TRUERANK_CORE=1 $(CORE)/bin/python -m pytest -p no:cacheprovider -m "not slow" tests/test_public_face.py tests/test_files.py \
+		tests/metrics tests/split tests/ranking tests/estimators tests/comparison tests/report
 
 # Random worlds from data to verdict (tests/worlds); a fixed few of them are part of `make test`.
 # Another thousand: make fuzz-worlds FIRST=100000. One again: python -m tests.worlds.fuzz --world N
@@ -79,4 +106,4 @@ bench-estimators: setup
 	$(BIN)/python benchmarks/estimators.py
 
 clean:
-	rm -rf $(VENV) $(ADAPTERS) build dist demo-output bench-output
+	rm -rf $(VENV) $(CORE) $(ADAPTERS) build dist demo-output bench-output

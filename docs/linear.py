@@ -195,8 +195,8 @@ Written by `docs/linear.py` from `reproduce/recipes/linear_table.toml`: do not e
 generalisation: {n_train:,} training users with {n_interactions:,} interactions, {n_validation:,}
 validation users who choose hyper-parameters and stop learning (by {select}), {n_test:,} test users
 ranked once, in full, 80 % of their items folded in. `recall-capped` divides by min(K, |T_u|).
-Values with their standard errors over test users; *epochs* until the best one of a nearby model,
-0 where the base itself was best.
+Values with their standard errors over test users; *epochs* until the best one of a learned linear
+model, 0 where its base was best.
 
 {results}
 
@@ -216,12 +216,12 @@ shown otherwise.
 Reading it:
 
 - **Regression against factorisation.** {factorisation}. With one and the same decomposition the
-  regression shrinks better than the factorisation; but a weighted factorisation, its weight of the
-  unobserved tuned like everything else, is another matter.
-- **Nearby models.** They start at the base and are stopped by validation users, so they can hardly
-  be worse; how much better is in the table. The base has seen the users it is moved by, and BPR on
-  them prefers weaker penalties than new users do: after one or a few epochs the validation value
-  falls while the training loss still does.
+  regression shrinks better than the factorisation; but a weighted factorisation, with the weight of
+  unobserved pairs tuned like everything else, is better still.
+- **Learned linear models.** They start at the base and are stopped by validation users, so they
+  can hardly be worse; the table says how much better. The base was fitted on the users that BPR
+  now trains on, and BPR on them prefers weaker regularisation than new users do: after one or a few
+  epochs the validation value falls while the training loss still does.
 - **RMD** (removing the diagonal) cannot change the rank of an unseen item: the item is not in the
   row, so its diagonal entry is multiplied by zero. In training it can only matter where the
   positive stays in its own input row; the authors' runs take it out. With it taken out,
@@ -237,9 +237,9 @@ Reading it:
 ## EDLAE of low rank: descent instead of ADMM
 
 The objective per user, less that of W = 0, round by round (a dash: no longer a number). The
-published way, ADMM, bounds nothing and may diverge: with the recipe's setting for MSD on generated
-data of a hundredth of its shape it does. Descent never rises. Where both come to
-rest they may do so in different places, either of them slightly lower.
+published way, ADMM, guarantees no descent and may diverge: with the recipe's setting for MSD on
+generated data of a hundredth of its shape it does. Descent never rises. Where both converge, they
+may do so in different places, either of them slightly lower.
 
 {rounds}
 """

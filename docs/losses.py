@@ -27,8 +27,8 @@ from truerank.report.figures_losses import parameter_figure
 from truerank.reproduce.claims import LEVEL, answers
 from truerank.reproduce.equal_search import expected_best
 from truerank.reproduce.loss_recipe import LossCurve, LossRecipe, LossRow, loss_recipe
-from truerank.reproduce.loss_table import LossLine, LossTable, reached
-from truerank.reproduce.loss_trials import RECORD, Trial, write_record
+from truerank.reproduce.loss_table import LossLine, LossTableRuns, reached
+from truerank.reproduce.loss_trials import RECORD, LossTrial, write_record
 from truerank.split import Split, ratio
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -49,7 +49,7 @@ def main() -> None:
     recipe = loss_recipe()
     rows = [recipe.row(name) for name in given.row] if given.row else recipe.rows
     names = given.data or list(dict.fromkeys(data for row in rows for data in row.tried))
-    tables = {data: LossTable(data, cache=given.cache, workers=given.workers) for data in names}
+    tables = {data: LossTableRuns(data, cache=given.cache, workers=given.workers) for data in names}
     parts = []
     for data, table in tables.items():
         lines = []
@@ -75,10 +75,10 @@ def main() -> None:
     PAGE.write_text(text, encoding="utf-8")
 
 
-def record(table: LossTable, row: LossRow, trials: Sequence[Trial]) -> None:
+def record(table: LossTableRuns, row: LossRow, trials: Sequence[LossTrial]) -> None:
     """Add these trials to the record, those known with their rates in the place of others."""
     path = Path(str(files("truerank.reproduce") / "recipes" / RECORD))
-    known = {k: Trial.of(t) for k, t in json.loads(path.read_text(encoding="utf-8")).items()}
+    known = {k: LossTrial.of(t) for k, t in json.loads(path.read_text(encoding="utf-8")).items()}
     known |= {table.key(row, trial.setting, trial.seed): trial for trial in trials}
     write_record(path, known.items())
 
@@ -232,7 +232,7 @@ def tried(lines: Sequence[LossLine]) -> str:
     return _table(["loss", "setting", "validation", "best epoch", "time"], rows)
 
 
-def draw(recipe: LossRecipe, curve: LossCurve, table: LossTable, folder: Path) -> str:
+def draw(recipe: LossRecipe, curve: LossCurve, table: LossTableRuns, folder: Path) -> str:
     """A figure, and the line of the page that shows it."""
     found = table.curve(curve)
     for name, trials in found.items():
@@ -281,17 +281,17 @@ reproduce losses` prints the results and the claims.
 
 Splits of NGCF, every item ranked, training items excluded; Recall@20 divides by |T_u|, NDCG@20 by
 the ideal of min(20, |T_u|). A tenth of the users have a fifth of their *training* items held out:
-they choose settings, epochs and rates, by {select}. What was chosen is trained on all of the
-training data with {seeds} seeds (`MF.refit`), and only these models see the test users. Values are
-means over seeds ± half of their range; *reached* is at least the printed number less {within}, in
-both metrics.
+they choose settings, epochs and learning rates, by {select}. What was chosen is trained on all of
+the training data with {seeds} seeds (`MF.refit`), and only these models see the test users. Values
+are means over seeds ± half of their range; *reached* is at least the printed number less {within},
+in both metrics.
 
 The test users were looked at more than once. A first table had sparse Adam only; half of its rows
 fell short of print, and dense Adam ([decision 9](decisions/0009-dense-adam.md)) was tried because
 of that. In the second, 8 of 18 rows did; two more settings of BPR and of MSE on yelp2018 were tried
 after it and changed BPR's row. For the third all short searches went on, with smaller batches, dot
 products and dropout among what was tried, and what was chosen was trained on everything, where the
-tables before had the models that the validation users had judged; 4 of 18 rows fell short. For this
+tables before had the models of the validation runs; 4 of 18 rows fell short. For this
 fourth one all losses were given as many settings (BPR on gowalla had more). The last of each starts
 its best one before (on cosines, where it had both) from vectors of length 0.001, as the published
 code does (`embedding_initializer`: 1e-4 in each of 64 dimensions); with a cosine that is a faster
@@ -304,7 +304,7 @@ the test.
 How the printed numbers were chosen is not said: chapter 3 names no validation users, and follows
 the setting of SimpleX. The public configuration of its MF-CCL (reczoo/RecBox,
 `benchmarks/Yelp18/MF_CCL_yelp18_x0`) has `valid_data: ../data/Yelp18/yelp18_x0/test.csv` and
-`monitor: Recall(k=20)`: epochs and rates are chosen by the test users themselves.
+`monitor: Recall(k=20)`: epochs and learning rates are chosen by the test users themselves.
 
 Common to all: {common}.
 
@@ -323,8 +323,8 @@ _SECTION = """\
 {results}
 
 **The claims.** The first loss minus the second on the same users, mean over seeds; paired t tests,
-Holm over all of them. On par: ahead of the other less 3 %. They speak of these trained models:
-users vary, seeds and searches do not.
+Holm over all of them. On par: ahead of the other less 3 %. They are about these trained
+models: users vary, seeds and searches do not.
 
 {claims}
 

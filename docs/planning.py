@@ -21,7 +21,7 @@ from truerank.ranking import Users
 from truerank.ranking.design_spec import parse_design
 from truerank.ranking.designs import InnerDesign
 from truerank.reproduce.exact_ranks import exact_ranks, found_data_sets
-from truerank.reproduce.planning import TRIED, PlanCheck, validate_plan
+from truerank.reproduce.plan_validation import TRIED, PlanCheck, validate_plan
 
 HEADS = ("data, model", "design", "predicted", "observed", "its bias", "ratio")
 

@@ -24,3 +24,9 @@ Indices: TypeAlias = NDArray[np.integer[Any]]
 
 Scores: TypeAlias = NDArray[np.floating[Any]]
 """Scores of either precision."""
+
+Mask: TypeAlias = NDArray[np.bool_]
+"""One truth value for each row, user or item: which to take."""
+
+Ids: TypeAlias = NDArray[Any]
+"""What users or items are called: whole numbers or text."""

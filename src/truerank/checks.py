@@ -36,7 +36,15 @@ def is_whole(value: object, least: int = 1) -> bool:
     return int(value) >= least
 
 
-def whole_number(name: str, value: Any, least: int = 1, *, want: str = "", hint: str = "") -> int:
+def whole_number(
+    name: str,
+    value: Any,
+    least: int = 1,
+    most: int | None = None,
+    *,
+    want: str = "",
+    hint: str = "",
+) -> int:
     """The value as a plain integer, or one sentence with its name.
 
     >>> whole_number("k", np.int64(10))
@@ -45,8 +53,9 @@ def whole_number(name: str, value: Any, least: int = 1, *, want: str = "", hint:
     Traceback (most recent call last):
     truerank.errors.InvalidArgumentError: k must be a whole number, at least 1, got 2.5
     """
-    if not is_whole(value, least):
-        raise InvalidArgumentError(name, value, want or f"a whole number, at least {least}", hint)
+    if not is_whole(value, least) or (most is not None and value > most):
+        limits = f"at least {least}" + ("" if most is None else f" and at most {most:,}")
+        raise InvalidArgumentError(name, value, want or f"a whole number, {limits}", hint)
     return int(value)
 
 

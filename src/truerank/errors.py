@@ -1,26 +1,93 @@
 """Every error that truerank raises on purpose.
 
-Each message is one sentence: what is wrong, what came, what to do. All of them
+Each message is one sentence: what is wrong, what came, what to do. Advice that is written one way
+in Python and another way on the command line is a :class:`Message`, which holds both. All errors
 derive from :class:`TruerankError`, which the command line turns into exit code 2.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
+
+class Message(str):
+    """A text for Python whose ``cli`` says the same with the options of the command line.
+
+    Texts are put together with ``+``, which keeps both forms; an f-string would keep the first.
+
+    >>> advice = "keep the rows they share with " + option("align", "common")
+    >>> advice, advice.cli
+    ("keep the rows they share with align='common'", 'keep the rows they share with --align common')
+    """
+
+    cli: str
+
+    def __new__(cls, python: str, cli: str | None = None) -> Message:
+        text = super().__new__(cls, python)
+        text.cli = for_cli(python) if cli is None else cli
+        return text
+
+    def __add__(self, other: str) -> Message:
+        return Message(str(self) + str(other), self.cli + for_cli(other))
+
+    def __radd__(self, other: str) -> Message:
+        return Message(other + str(self), other + self.cli)
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]  # for copies
+        return str(self), self.cli
+
+
+def option(name: str, value: object = None) -> Message:
+    """An argument as it is written in Python, and on the command line.
+
+    >>> option("min_rating"), option("min_rating").cli, option("force", True).cli
+    ('min_rating=', '--min-rating', '--force')
+    """
+    typed = f"--{name.replace('_', '-')}"
+    if value is None:
+        return Message(f"{name}=", typed)
+    return Message(f"{name}={value!r}", typed if value is True else f"{typed} {value}")
+
+
+def for_cli(text: str) -> str:
+    """A text as the command line says it."""
+    return text.cli if isinstance(text, Message) else str(text)
+
+
+def joined(separator: str, texts: Iterable[str]) -> str:
+    """``separator.join(texts)`` that keeps what they say on the command line."""
+    texts = list(texts)
+    return Message(separator.join(texts), separator.join(map(for_cli, texts)))
+
 
 class TruerankError(Exception):
     """Base of every error raised on purpose; its message is meant for people."""
 
+    @property
+    def message(self) -> str:
+        """The sentence, a :class:`Message` where the command line says it another way."""
+        return self.args[0] if self.args and isinstance(self.args[0], str) else str(self)
+
 
 class InvalidArgumentError(TruerankError, ValueError):
-    """An argument has a value we cannot use."""
+    """An argument has a value we cannot use.
+
+    Attributes:
+        argument: Its name.
+        got: What came, as text.
+        want: What is wanted.
+        hint: What to do; may be empty.
+    """
 
     def __init__(self, name: str, got: object, want: str, hint: str = "") -> None:
-        message = f"{name} must be {want}, got {_shown(got)}"
-        super().__init__(f"{message}; {hint}" if hint else message)
+        self.argument, self.got, self.want, self.hint = name, _shown(got), want, hint
+        message = f"{name} must be " + want + f", got {self.got}"
+        super().__init__(message + "; " + hint if hint else message)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Rebuilt from its sentence: an error crosses process borders unchanged.
-        return _rebuild, (type(self), str(self))
+        # Rebuilt from its parts: an error crosses process borders unchanged.
+        parts = {part: getattr(self, part) for part in ("argument", "got", "want", "hint")}
+        return _rebuild, (type(self), self.message, parts)
 
 
 class InvalidDataError(TruerankError, ValueError):
@@ -65,7 +132,7 @@ class NotFittedError(InvalidArgumentError, AttributeError):
 
 
 class DivergedError(TruerankError, ArithmeticError):
-    """Training diverged: the loss is NaN or infinite; the last good checkpoint is untouched."""
+    """Training diverged: the loss is NaN or infinite. The last good checkpoint is untouched."""
 
 
 def _shown(got: object, most: int = 300) -> str:
@@ -81,7 +148,9 @@ def _shown(got: object, most: int = 300) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-def _rebuild(kind: type[TruerankError], message: str) -> TruerankError:
+def _rebuild(kind: type[TruerankError], message: str, parts: Mapping[str, str]) -> TruerankError:
     error = kind.__new__(kind)
     Exception.__init__(error, message)
+    for name, part in parts.items():
+        setattr(error, name, part)
     return error

@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from truerank.errors import StorageError, TruerankError
+from truerank.errors import StorageError, TruerankError, option
 from truerank.private_folder import private_folder, this_user
 
 HEADER_LIMIT = 2**24
@@ -82,7 +82,9 @@ def check_target(path: str | Path, *, force: bool = True) -> Path:
             kind = _KINDS.get(stat.S_IFMT(mode), "something else")
             raise StorageError(f"{given} is {kind}, not a regular file; name another file")
         if not force:
-            raise StorageError(f"{given} exists already; choose another name or pass force=True")
+            raise StorageError(
+                f"{given} exists already; choose another name or pass " + option("force", True)
+            )
     return target
 
 

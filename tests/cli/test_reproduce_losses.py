@@ -12,7 +12,7 @@ import truerank as tr
 from truerank.execution import Progress
 from truerank.reproduce.claims import Question
 from truerank.reproduce.loss_recipe import LossCurve, LossRecipe, LossRow
-from truerank.reproduce.loss_table import LossTable
+from truerank.reproduce.loss_table import LossTableRuns
 
 from .conftest import Run
 
@@ -81,7 +81,7 @@ def test_progress_ends_at_its_total(run: Run, monkeypatch: pytest.MonkeyPatch) -
 def test_the_record_is_believed_unless_a_search_is_asked_for(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = LossTable("gowalla", recipe=SMALL)
+    table = LossTableRuns("gowalla", recipe=SMALL)
     row = SMALL.row("MINE")
     known = {table.key(row, {"temperature": 0.2}, 0): replace(table.search(row)[0], validation=0.5)}
     monkeypatch.setattr("truerank.reproduce.loss_table.recorded_trials", lambda: known)

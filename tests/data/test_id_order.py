@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import truerank as tr
 from truerank.data.id_order import distinct_ids, find_ids
 from truerank.estimators.simulate import simulate
-from truerank.split.pairs import on_common_vocabularies
+from truerank.split.pair_sets import on_common_vocabularies
 
 whole = st.integers(0, 2**63 - 1) | st.integers(0, 200)
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from truerank.data.duplicates import pair_order
 from truerank.data.interactions import Interactions
-from truerank.data.pairs import pair_order
 from truerank.errors import InvalidArgumentError, InvalidDataError
 
 USER = ["bo", "al", "al", "cy"]

@@ -10,8 +10,7 @@ from scipy import stats
 
 from truerank.data import load_dataset, synthetic
 from truerank.data.interactions import Interactions
-from truerank.data.synthetic import DURATION, START, generate
-from truerank.data.synthetic_items import Shelf
+from truerank.data.synthetic import DURATION, START, SyntheticItems, generate
 from truerank.errors import InvalidArgumentError
 from truerank.rng import Stream, addresses, uniforms
 
@@ -157,19 +156,22 @@ def test_popularity_and_activity_are_as_the_docstring_says(demo: Interactions) -
 
 
 def test_places_are_drawn_by_popularity() -> None:
-    shelf = Shelf.make(30, seed=2, head=0.1)
+    items = SyntheticItems.make(30, seed=2, head=0.1)
     u = uniforms(addresses(5, Stream.DEMO, np.arange(20_000)))
     start, stop = np.full(len(u), 4), np.full(len(u), 16)
-    found = np.bincount(shelf.place(start, stop, u), minlength=30)
-    expected = np.diff(shelf.mass)[4:16]
+    found = np.bincount(items.position(start, stop, u), minlength=30)
+    expected = np.diff(items.mass)[4:16]
     assert found[:4].sum() == found[16:].sum() == 0
     assert stats.chisquare(found[4:16], expected / expected.sum() * len(u)).pvalue > 1e-4
 
 
 def test_windows_of_taste_narrow_down_to_a_few_items() -> None:
-    assert Shelf.make(1_000_000, seed=0, head=0.02).widths().tolist() == [31250, 976, 30, 1000000]
-    assert Shelf.make(2000, seed=0, head=0.02).widths().tolist() == [62, 2000]
-    assert Shelf.make(20, seed=0, head=0.02).widths().tolist() == [20, 20]
+    for n_items, widths in (
+        (1_000_000, [31250, 976, 30, 1000000]),
+        (2000, [62, 2000]),
+        (20, [20, 20]),
+    ):
+        assert SyntheticItems.make(n_items, seed=0, head=0.02).widths().tolist() == widths
 
 
 def hits_at_20(data: Interactions, *, neighbours: bool) -> np.ndarray[Any, Any]:
@@ -221,7 +223,7 @@ def test_popularity_drifts(demo: Interactions) -> None:
 
 def test_nobody_takes_what_is_not_there_yet() -> None:
     data = generate(500, 2000, interactions_per_user=10)
-    birth = Shelf.make(2000, seed=0, head=0.02).birth
+    birth = SyntheticItems.make(2000, seed=0, head=0.02).birth
     times = data.timestamps
     assert times is not None
     early = (times - START) / DURATION < birth[data.indices] - 1e-6

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truerank.data import id_order
-from truerank.data.columns import index_ids
 from truerank.data.frames import read_csv
 from truerank.data.ids import IdType, in_one_type, with_id_type
+from truerank.data.input_columns import index_ids
 from truerank.data.interactions import Interactions
 from truerank.data.text import tables as text_tables
 from truerank.errors import DataWarning, InvalidDataError

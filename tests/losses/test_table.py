@@ -16,7 +16,8 @@ from torch import Tensor
 import truerank as tr
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.losses.checks import check_unreduced
-from truerank.losses.entries import ENTRIES, INPUTS
+from truerank.losses.loss import INPUTS
+from truerank.losses.table import DEFINITIONS
 
 from .formulas import scores
 
@@ -38,7 +39,7 @@ def test_the_table_says_what_each_function_takes(name: str) -> None:
     assert getattr(tr.losses, name) is function
     taken = list(inspect.signature(function).parameters)
     assert taken[:2] == ["pos", "neg"]
-    entry = ENTRIES[name]
+    entry = DEFINITIONS[name]
     assert sorted(taken[2:]) == sorted([*entry.parameters, *entry.inputs])
     assert set(entry.inputs) <= set(INPUTS)
 

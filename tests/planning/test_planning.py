@@ -1,4 +1,4 @@
-"""Plans: what is recommended is the cheapest that fulfils the wish."""
+"""Plans: what is recommended is the cheapest that is precise enough."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.estimators.grid import RankGrid
 from truerank.metrics import parse
 from truerank.planning.costs import Rates, measured_rates, scored_pairs
-from truerank.planning.distributions import typical_laws
+from truerank.planning.distributions import typical_distributions
 from truerank.planning.plan_design import plan
-from truerank.planning.sample_size import users_to_tell_apart_paired
+from truerank.planning.sample_size import users_to_detect_paired
 from truerank.ranking.design_spec import parse_design
 
 RECALL = parse("recall@10")
@@ -76,8 +76,8 @@ def test_a_plan_says_whose_metric_it_is_for() -> None:
     future, there_are = (
         some_plan(population=p, pairs_per_second=1e5) for p in ("infinite", "finite")
     )
-    assert future.wish == "an error of 0.1 of the value, for future users"
-    assert there_are.wish == "an error of 0.1 of the value, for the users there are"
+    assert future.wanted == "an error of 0.1 of the value, for future users"
+    assert there_are.wanted == "an error of 0.1 of the value, for the users there are"
     for found, population in ((future, "infinite"), (there_are, "finite")):
         assert found.population == found.to_dict()["population"] == population
         some = next(option for option in found.options if isinstance(option.design, tr.Users))
@@ -116,7 +116,7 @@ def test_plans_are_those_of_their_seed() -> None:
 
 
 def test_a_pilot_in_place_of_a_guess() -> None:
-    exact = typical_laws(N_ITEMS, RECALL, 0.1)[1].draw(1_500, np.random.default_rng(4))
+    exact = typical_distributions(N_ITEMS, RECALL, 0.1)[1].draw(1_500, np.random.default_rng(4))
     found = some_plan(expected=None, pilot=exact)
     assert found.value == pytest.approx(exact.per_row("recall@10").mean())
     assert "pilot of 1,500 users" in found.source
@@ -126,17 +126,17 @@ def test_a_difference_to_be_found_takes_the_users_of_the_formula() -> None:
     found = some_plan(
         rel_error=None, detect=0.02, correlation=0.7, n_users=100_000, pairs_per_second=1e5
     )
-    needed = users_to_tell_apart_paired(0.02, p=0.1, correlation=0.7)
+    needed = users_to_detect_paired(0.02, p=0.1, correlation=0.7)
     m = found.recommended.n_users
     assert needed <= m <= 1.25 * needed + 1
     error = next(option.error for option in found.options if option.design == tr.Full())
     assert error == pytest.approx(np.sqrt(2 * 0.3 * 0.09 / 100_000))
 
 
-def test_absolute_and_relative_wishes_agree() -> None:
+def test_absolute_and_relative_errors_agree() -> None:
     a, b = some_plan(rel_error=0.1), some_plan(rel_error=None, abs_error=0.01)
     assert a.recommended == b.recommended
-    assert a.wish != b.wish
+    assert a.wanted != b.wanted
 
 
 def test_as_a_frame_and_as_json() -> None:
@@ -275,7 +275,7 @@ def test_the_largest_catalogue_and_crowd_can_be_planned_for() -> None:
             some_plan(**{name: beyond})
 
 
-def test_a_wish_that_no_user_can_fulfil_says_what_can_be_had() -> None:
+def test_a_precision_that_no_user_can_give_says_what_can_be_had() -> None:
     """3,000 users, sd 0.3, correlation 1/2: 0.3 / sqrt(3000) * (1.96 + 0.84) = 0.0153."""
     with pytest.raises(InvalidArgumentError, match=r"at least 0\.015, the smallest difference"):
         some_plan(rel_error=None, detect=0.001)
@@ -296,8 +296,8 @@ def test_pilots_that_cannot_tell() -> None:
 
 
 def test_the_grid_of_a_law_is_that_of_the_catalogue() -> None:
-    law = typical_laws(10_000_000, RECALL, 0.1)[0]
-    assert np.array_equal(law.grid.edges, RankGrid.of(10_000_000).edges)
+    distribution = typical_distributions(10_000_000, RECALL, 0.1)[0]
+    assert np.array_equal(distribution.grid.edges, RankGrid.of(10_000_000).edges)
 
 
 def test_a_pilot_without_rows_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""What a plan predicts of its errors comes true on users of the law."""
+"""What a plan predicts of its errors comes true on users of the distribution."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 import truerank as tr
 from truerank.estimators.simulate import simulate
 from truerank.metrics import parse
-from truerank.planning.distributions import typical_laws
-from truerank.planning.errors import PredictedError, _Trials, predict
+from truerank.planning.distributions import typical_distributions
+from truerank.planning.predicted_error import PredictedError, _Trials, predict
 from truerank.planning.trials import auto_values
 from truerank.ranking.design_spec import parse_design
 
@@ -20,8 +20,8 @@ N_ITEMS, N_USERS = 5_000, 3_000
 
 
 def test_full_ranking_of_some_users_has_the_error_of_a_mean() -> None:
-    laws = typical_laws(N_ITEMS, RECALL, 0.1)
-    found = predict(tr.Full(), laws, RECALL, n_users=N_USERS)
+    distributions = typical_distributions(N_ITEMS, RECALL, 0.1)
+    found = predict(tr.Full(), distributions, RECALL, n_users=N_USERS)
     bias, items, users = found.parts(750, 0.25)
     assert (bias, items) == (0, 0)
     assert users == pytest.approx(0.9 / 0.1 / 750 * 0.75)
@@ -29,17 +29,17 @@ def test_full_ranking_of_some_users_has_the_error_of_a_mean() -> None:
 
 
 @pytest.mark.parametrize("words", ["sampled n=50", "adaptive", "users m=1500 sampled n=50"])
-def test_predictions_come_true_on_users_of_the_law(words: str) -> None:
+def test_predictions_come_true_on_users_of_the_distribution(words: str) -> None:
     """Both sides are simulated: 60 trials and 60 tables make the ratio certain to 13 %."""
-    law = typical_laws(N_ITEMS, RECALL, 0.1)[2]
+    distribution = typical_distributions(N_ITEMS, RECALL, 0.1)[2]
     design = parse_design(words)
     inner = design.inner if isinstance(design, tr.Users) else design
-    found = predict(inner, [law], RECALL, n_users=N_USERS, trials=60)
+    found = predict(inner, [distribution], RECALL, n_users=N_USERS, trials=60)
     m = design.m if isinstance(design, tr.Users) else N_USERS
     predicted = np.sqrt(sum(found.parts(m, m / N_USERS)))
     rng, off = np.random.default_rng(3), []
     for run in range(60):
-        exact = law.draw(N_USERS, rng)
+        exact = distribution.draw(N_USERS, rng)
         truth = exact.per_row("recall@10").mean()
         table = simulate(exact, design, seed=run)
         off.append(tr.estimate(table, "recall@10", n_boot=0, bounds=False)[0].value / truth - 1)
@@ -50,8 +50,8 @@ def test_predictions_come_true_on_users_of_the_law(words: str) -> None:
 
 def test_a_blind_design_is_seen_as_such() -> None:
     """n = 50 of a million items says nothing about the top ten: mostly bias, and a large one."""
-    laws = typical_laws(1_000_000, RECALL, 0.1)
-    blind = predict(tr.Sampled(n=50), laws, RECALL, n_users=10**6, trials=4)
+    distributions = typical_distributions(1_000_000, RECALL, 0.1)
+    blind = predict(tr.Sampled(n=50), distributions, RECALL, n_users=10**6, trials=4)
     bias, items, users = blind.parts(10**6, 1.0)
     assert np.sqrt(bias) > 0.15
     assert bias > 4 * (items + users)  # more users would not help
@@ -59,11 +59,11 @@ def test_a_blind_design_is_seen_as_such() -> None:
 
 
 def test_the_squared_bias_is_without_the_noise_of_the_trials() -> None:
-    """4,000 laws of 2 trials: means of products are certain to 4.5 standard errors, P < 1e-5."""
+    """4,000 distributions of 2 trials: mean products known to 4.5 standard errors, P < 1e-5."""
     rng = np.random.default_rng(6)
     bias, noise = 0.3, rng.normal(size=(4_000, 2))
     found = _Trials(error=bias + noise, truth=np.ones((4_000, 2)), per_row=1.0).bias_square()
-    # The estimate is the mean of products of the two trials of a law.
+    # The estimate is the mean of products of the two trials of a distribution.
     spread = np.sqrt((bias**2 + 1) ** 2 - bias**4)
     assert found == pytest.approx(bias**2, abs=4.5 * spread / np.sqrt(4_000))
     assert found == pytest.approx(np.mean((bias + noise[:, 0]) * (bias + noise[:, 1])))
@@ -72,7 +72,7 @@ def test_the_squared_bias_is_without_the_noise_of_the_trials() -> None:
 
 
 def test_the_correlation_of_error_and_users_is_not_shrunk_by_few_trials() -> None:
-    """Laws of 2 trials with a correlation of -.6 and a bias of their own."""
+    """Distributions of 2 trials with a correlation of -.6 and a bias of their own."""
     rng = np.random.default_rng(7)
     users, other = rng.normal(size=(2, 4_000, 2))
     error = rng.normal(size=(4_000, 1)) - 0.6 * users + 0.8 * other
@@ -81,9 +81,9 @@ def test_the_correlation_of_error_and_users_is_not_shrunk_by_few_trials() -> Non
 
 
 def test_tables_together_give_what_each_gives_alone() -> None:
-    law = typical_laws(N_ITEMS, RECALL, 0.1)[1]
+    distribution = typical_distributions(N_ITEMS, RECALL, 0.1)[1]
     tables = [
-        simulate(law.draw(1_000, np.random.default_rng(run)), tr.Adaptive(), seed=run)
+        simulate(distribution.draw(1_000, np.random.default_rng(run)), tr.Adaptive(), seed=run)
         for run in range(3)
     ]
     alone = [tr.estimate(table, "recall@10", n_boot=0)[0].value for table in tables]

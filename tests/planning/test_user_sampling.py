@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from truerank.errors import InvalidArgumentError
-from truerank.planning.sample_size import users_to_tell_apart, users_to_tell_apart_paired
+from truerank.planning.sample_size import users_to_detect, users_to_detect_paired
 from truerank.planning.user_sampling import (
     hoeffding_margin,
     margin_of_error,
@@ -35,7 +35,7 @@ def test_hoeffding_example_of_the_text() -> None:
 def test_two_models_of_the_text_need_twice_the_users() -> None:
     for e in (0.01, 0.02):
         one = 0.25 * (stats.norm.ppf(0.975) / e) ** 2
-        assert users_to_tell_apart(e, power=0.5) == pytest.approx(2 * one, abs=0.5)
+        assert users_to_detect(e, power=0.5) == pytest.approx(2 * one, abs=0.5)
 
 
 @pytest.mark.parametrize("population", [None, 5_000])
@@ -79,7 +79,7 @@ def test_the_promised_power_is_had(power: float) -> None:
     """McNemar's z on paired hits, B times; a binomial interval at 1e-4 plus 2 % for the z."""
     rng = np.random.default_rng(3)
     d, psi, B = 0.03, 0.12, 3_000
-    m = users_to_tell_apart_paired(d, discordance=psi, power=power)
+    m = users_to_detect_paired(d, discordance=psi, power=power)
     better = rng.multinomial(m, [(psi + d) / 2, (psi - d) / 2, 1 - psi], size=B)
     b, c = better[:, 0], better[:, 1]
     z = (b - c) / m / np.sqrt((b + c) / m / m - ((b - c) / m) ** 2 / m)
@@ -92,11 +92,11 @@ def test_pairing_by_correlation_and_by_discordance_agree() -> None:
     """Hits with the same p: P(differ) = 2 p (1 - p) (1 - rho), read from a joint table."""
     p, rho, d = 0.3, 0.6, 1e-3
     psi = 2 * p * (1 - p) * (1 - rho)
-    by_rho = users_to_tell_apart_paired(d, p=p, correlation=rho)
-    assert users_to_tell_apart_paired(d, discordance=psi) == pytest.approx(by_rho, rel=1e-4)
-    assert by_rho < 0.41 * users_to_tell_apart(d, p=p)
-    unpaired = users_to_tell_apart_paired(d, p=p, correlation=0.0)
-    assert unpaired == users_to_tell_apart(d, p=p)
+    by_rho = users_to_detect_paired(d, p=p, correlation=rho)
+    assert users_to_detect_paired(d, discordance=psi) == pytest.approx(by_rho, rel=1e-4)
+    assert by_rho < 0.41 * users_to_detect(d, p=p)
+    unpaired = users_to_detect_paired(d, p=p, correlation=0.0)
+    assert unpaired == users_to_detect(d, p=p)
 
 
 def test_bonferroni_does_not_multiply_by_the_number_of_models() -> None:
@@ -104,14 +104,14 @@ def test_bonferroni_does_not_multiply_by_the_number_of_models() -> None:
     z = stats.norm.ppf([1 - 0.025, 1 - 0.0025])
     assert ten / one == pytest.approx((z[1] / z[0]) ** 2, rel=1e-4)
     # The size of 45 comparisons is that of a test at 0.05 / 45.
-    strict = users_to_tell_apart(0.02, level=1 - 0.05 / 45)
-    assert users_to_tell_apart(0.02, n_comparisons=45) == strict
+    strict = users_to_detect(0.02, level=1 - 0.05 / 45)
+    assert users_to_detect(0.02, n_comparisons=45) == strict
 
 
 def test_no_more_users_than_there_are() -> None:
     assert users_for_margin(1e-6, population=300) == 300
     assert users_by_hoeffding(1e-6, population=300) == 300
-    assert users_to_tell_apart(1e-6, population=300) == 300
+    assert users_to_detect(1e-6, population=300) == 300
     assert margin_of_error(300, population=300) == 0
 
 
@@ -126,14 +126,14 @@ def test_no_more_users_than_there_are() -> None:
         (lambda: users_for_margin(0.1, level=95), "level must be between 0 and 1"),
         (lambda: users_for_margin(0.1, n_models=0), "at least 1"),
         (lambda: users_by_hoeffding(-1), "margin must be positive"),
-        (lambda: users_to_tell_apart(0.1, power=0.2), "power must be from 0.5"),
-        (lambda: users_to_tell_apart_paired(0.1), "discordance in its place"),
+        (lambda: users_to_detect(0.1, power=0.2), "power must be from 0.5"),
+        (lambda: users_to_detect_paired(0.1), "discordance in its place"),
         (
-            lambda: users_to_tell_apart_paired(0.1, correlation=0.5, discordance=0.2),
+            lambda: users_to_detect_paired(0.1, correlation=0.5, discordance=0.2),
             "discordance in its place",
         ),
-        (lambda: users_to_tell_apart_paired(0.1, correlation=1.0), "from -1 to below 1"),
-        (lambda: users_to_tell_apart_paired(0.1, discordance=0.05), "from the difference 0.1"),
+        (lambda: users_to_detect_paired(0.1, correlation=1.0), "from -1 to below 1"),
+        (lambda: users_to_detect_paired(0.1, discordance=0.05), "from the difference 0.1"),
     ],
 )
 def test_mistakes_have_a_sentence(call: object, sentence: str) -> None:

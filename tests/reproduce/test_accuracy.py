@@ -10,6 +10,7 @@ import truerank as tr
 from truerank.errors import InvalidArgumentError, InvalidDataError, MissingExtraError
 from truerank.estimators.simulate import simulate
 from truerank.metrics import Metric
+from truerank.ranking.design_spec import format_design, parse_design
 from truerank.reproduce import exact_ranks as exact_ranks_module
 from truerank.reproduce import fitted
 from truerank.reproduce.accuracy import (
@@ -27,7 +28,6 @@ from truerank.reproduce.accuracy import (
 )
 from truerank.reproduce.cost_curve import cost_curve
 from truerank.reproduce.coverage import measure_coverage
-from truerank.reproduce.design_words import design_words, parse_design
 from truerank.reproduce.exact_ranks import ExactRanks, exact_ranks, one_of_each_user
 from truerank.reproduce.fits import Fits
 from truerank.reproduce.published import all_figures, published_figure
@@ -176,16 +176,16 @@ def test_means_and_ratio_by_hand() -> None:
      "adaptive growth=1.5 budget=300 top=20", "users m=50 full", f"users m=7 {REFERENCE[0]}"],
 )  # fmt: skip
 def test_words_and_designs_go_both_ways(words: str) -> None:
-    assert design_words(parse_design(words)) == words
+    assert format_design(parse_design(words)) == words
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [("", "full, sampled"), ("samples", "full, sampled"), ("sampled m=3", "n=..."),
-     ("sampled n=many", "a number"), ("sampled n", "n=..."), ("sampled n=1", "at least 2"),
+     ("sampled n=many", "a whole number"), ("sampled n", "n=..."), ("sampled n=1", "at least 2"),
      ("adaptive replacement=yes", "replacement"), ("users", "m=..."), ("users full", "m=..."),
-     ("users m=few full", "a number"), ("users m=0", "at least 1"),
-     ("users m=5 users m=3", "users before one of them")],
+     ("users m=few full", "a whole number"), ("users m=0", "at least 1"),
+     ("users m=5 users m=3", "users once")],
 )  # fmt: skip
 def test_words_that_make_no_design(words: str, says: str) -> None:
     with pytest.raises(InvalidArgumentError, match=says):

@@ -16,8 +16,8 @@ from truerank.models import MF
 from truerank.report.figures_losses import parameter_figure
 from truerank.reproduce.claims import Question, answers
 from truerank.reproduce.loss_recipe import LossCurve, LossRecipe, LossRow, loss_recipe
-from truerank.reproduce.loss_table import LossTable, reached
-from truerank.reproduce.loss_trials import Trial, recorded_trials, write_record
+from truerank.reproduce.loss_table import LossTableRuns, reached
+from truerank.reproduce.loss_trials import LossTrial, recorded_trials, write_record
 
 RECIPE = LossRecipe(
     metrics=("recall@20", "ndcg@20"),
@@ -57,12 +57,14 @@ def split() -> tr.Split:
 
 
 @pytest.fixture(scope="module")
-def table(split: tr.Split, tmp_path_factory: pytest.TempPathFactory) -> LossTable:
-    return LossTable("demo", recipe=RECIPE, split=split, cache=tmp_path_factory.mktemp("losses"))
+def table(split: tr.Split, tmp_path_factory: pytest.TempPathFactory) -> LossTableRuns:
+    return LossTableRuns(
+        "demo", recipe=RECIPE, split=split, cache=tmp_path_factory.mktemp("losses")
+    )
 
 
 def test_the_best_on_validation_users_is_ranked_with_every_seed(
-    table: LossTable, split: tr.Split
+    table: LossTableRuns, split: tr.Split
 ) -> None:
     line = table.line(RECIPE.row("BPR"))
     assert [trial.setting for trial in line.tried] == RECIPE.row("BPR").tried["demo"]
@@ -79,7 +81,7 @@ def test_the_best_on_validation_users_is_ranked_with_every_seed(
     assert len(list(table.cache.glob("demo-bpr-*.json"))) == 2
 
 
-def test_the_mean_over_seeds_counts(table: LossTable) -> None:
+def test_the_mean_over_seeds_counts(table: LossTableRuns) -> None:
     line = table.line(RECIPE.row("BPR"))
     by_seed = [ranks.per_user("ndcg@20")[1] for ranks in line.tables]
     np.testing.assert_allclose(line.per_user("ndcg@20"), (by_seed[0] + by_seed[1]) / 2)
@@ -88,7 +90,7 @@ def test_the_mean_over_seeds_counts(table: LossTable) -> None:
 
 
 def test_finished_trainings_are_not_made_again(
-    table: LossTable, split: tr.Split, monkeypatch: pytest.MonkeyPatch
+    table: LossTableRuns, split: tr.Split, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = table.line(RECIPE.row("InfoNCE"))
 
@@ -96,27 +98,32 @@ def test_finished_trainings_are_not_made_again(
         raise AssertionError("trained again")
 
     monkeypatch.setattr(MF, "fit", refuse)
-    later = LossTable("demo", recipe=RECIPE, split=split, cache=table.cache)
+    later = LossTableRuns("demo", recipe=RECIPE, split=split, cache=table.cache)
     again = later.line(RECIPE.row("InfoNCE"))
     assert again.chosen == line.chosen
     assert again.values("recall@20") == line.values("recall@20")
     other = replace(RECIPE, common=RECIPE.common | {"dim": 4})
     with pytest.raises(AssertionError, match="trained again"):  # another setting is another file
-        LossTable("demo", recipe=other, split=split, cache=table.cache).line(other.row("InfoNCE"))
+        LossTableRuns("demo", recipe=other, split=split, cache=table.cache).line(
+            other.row("InfoNCE")
+        )
 
 
 @pytest.mark.parametrize("text", ['{"setting": ', '{"setting": {}, "seed": 0}', "[]"])
 def test_a_damaged_file_of_the_cache_gets_a_sentence(
     split: tr.Split, tmp_path: Path, text: str
 ) -> None:
-    table, row = LossTable("demo", recipe=RECIPE, split=split, cache=tmp_path), RECIPE.row("BPR")
+    table, row = (
+        LossTableRuns("demo", recipe=RECIPE, split=split, cache=tmp_path),
+        RECIPE.row("BPR"),
+    )
     table._path(row, {"rate": 0.02}, 0).write_text(text)
     with pytest.raises(FileFormatError, match="does not hold a finished training; remove it"):
         table.trial(row, {"rate": 0.02}, 0)
 
 
 def test_what_is_known_is_not_found_out_again(
-    table: LossTable, split: tr.Split, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    table: LossTableRuns, split: tr.Split, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = RECIPE.row("BPR")
     found = table.search(row)
@@ -124,13 +131,13 @@ def test_what_is_known_is_not_found_out_again(
     lines = (tmp_path / "record.json").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 1 + len(found) + 1  # braces
     known = {
-        key: Trial.of(trial)
+        key: LossTrial.of(trial)
         for key, trial in json.loads((tmp_path / "record.json").read_text("utf-8")).items()
     }
     assert tuple(known.values()) == found
-    later = LossTable("demo", recipe=RECIPE, split=split, known=known)
+    later = LossTableRuns("demo", recipe=RECIPE, split=split, known=known)
     assert table.trainings(row) == later.trainings(row) == len(RECIPE.seeds)
-    assert LossTable("demo", recipe=RECIPE, split=split, known={}).trainings(row) == 2 + 2
+    assert LossTableRuns("demo", recipe=RECIPE, split=split, known={}).trainings(row) == 2 + 2
     again = later.line(row)  # what is ranked is trained, by the epochs and rates that are known
     assert again.chosen == table.line(row).chosen
     for mine, theirs in zip(again.tables, table.line(row).tables, strict=True):
@@ -140,24 +147,24 @@ def test_what_is_known_is_not_found_out_again(
         raise AssertionError("trained")
 
     monkeypatch.setattr(MF, "fit", refuse)
-    LossTable("demo", recipe=RECIPE, split=split, known=known).search(row)
+    LossTableRuns("demo", recipe=RECIPE, split=split, known=known).search(row)
     other = tr.split.ratio(tr.load_dataset("demo", n_users=200, n_items=120), 0.2, seed=1)
     with pytest.raises(AssertionError, match="trained"):  # the same settings on other data
-        LossTable("demo", recipe=RECIPE, split=other, known=known).search(row)
+        LossTableRuns("demo", recipe=RECIPE, split=other, known=known).search(row)
 
 
 def test_what_is_chosen_from_an_old_record_is_trained_for_its_rates(
-    table: LossTable, split: tr.Split
+    table: LossTableRuns, split: tr.Split
 ) -> None:
     row = RECIPE.row("BPR")
     known = {table.key(row, t.setting, t.seed): replace(t, rates=()) for t in table.search(row)}
-    line = LossTable("demo", recipe=RECIPE, split=split, known=known).line(row)
+    line = LossTableRuns("demo", recipe=RECIPE, split=split, known=known).line(row)
     assert line.chosen.rates == table.line(row).chosen.rates
     assert line.values("ndcg@20") == table.line(row).values("ndcg@20")
 
 
 def test_a_training_known_by_other_words_answers_in_those_of_the_question(
-    table: LossTable,
+    table: LossTableRuns,
 ) -> None:
     row, n = RECIPE.row("BPR"), RECIPE.common["n_negatives"]
     said = table.trial(row, {"rate": 0.02}, 0)
@@ -166,7 +173,7 @@ def test_a_training_known_by_other_words_answers_in_those_of_the_question(
     assert replace(more, setting=said.setting) == said
 
 
-def test_ranks_are_those_of_the_epochs_and_rates_of_the_trial(table: LossTable) -> None:
+def test_ranks_are_those_of_the_epochs_and_rates_of_the_trial(table: LossTableRuns) -> None:
     row = RECIPE.row("BPR")
     best = table.line(row).chosen
     shorter = replace(best, best_epoch=1, rates=best.rates[:1])
@@ -178,13 +185,13 @@ def test_ranks_are_those_of_the_epochs_and_rates_of_the_trial(table: LossTable) 
     np.testing.assert_array_equal(table.ranks(row, falling, 1).rank, ranked)
 
 
-def test_a_trial_has_the_rates_up_to_its_best_epoch(table: LossTable) -> None:
+def test_a_trial_has_the_rates_up_to_its_best_epoch(table: LossTableRuns) -> None:
     for trial in table.search(RECIPE.row("BPR")):
         assert len(trial.rates) == trial.best_epoch <= trial.epochs
         assert trial.rates[0] == trial.setting["rate"]
 
 
-def test_curves_go_through_their_settings(table: LossTable) -> None:
+def test_curves_go_through_their_settings(table: LossTableRuns) -> None:
     found = table.curve(RECIPE.curve("temperature"))["InfoNCE"]
     assert [trial.setting for trial in found] == [
         {"rate": 0.01, "temperature": t} for t in (0.1, 0.2)
@@ -202,7 +209,7 @@ def test_curves_go_through_their_settings(table: LossTable) -> None:
         parameter_figure({}, parameter="temperature", metric="ndcg@20")
 
 
-def test_claims_are_judged_on_the_mean_over_seeds(table: LossTable) -> None:
+def test_claims_are_judged_on_the_mean_over_seeds(table: LossTableRuns) -> None:
     lines = [table.line(row) for row in RECIPE.rows]
     by_metric = {answer.metric: answer for answer in answers(RECIPE, lines)}
     difference = lines[1].per_user("ndcg@20") - lines[0].per_user("ndcg@20")
@@ -212,7 +219,7 @@ def test_claims_are_judged_on_the_mean_over_seeds(table: LossTable) -> None:
     assert by_metric["ndcg@20"].published == {"demo": pytest.approx(0.89)}
 
 
-def test_reached_means_both_metrics(table: LossTable) -> None:
+def test_reached_means_both_metrics(table: LossTableRuns) -> None:
     bpr, infonce = (table.line(row) for row in RECIPE.rows)
     assert reached(bpr, "demo", RECIPE)
     assert not reached(infonce, "demo", RECIPE)
@@ -228,21 +235,21 @@ def test_reached_means_both_metrics(table: LossTable) -> None:
 
 
 def test_without_a_cache_nothing_stays(split: tr.Split) -> None:
-    table = LossTable("demo", recipe=RECIPE, split=split)
+    table = LossTableRuns("demo", recipe=RECIPE, split=split)
     folder = Path(table.cache)
-    assert isinstance(table.trial(RECIPE.rows[1], {"temperature": 0.2}, 0), Trial)
+    assert isinstance(table.trial(RECIPE.rows[1], {"temperature": 0.2}, 0), LossTrial)
     assert any(folder.iterdir())
     del table
     assert not folder.exists()
 
 
-def test_mistakes_have_a_sentence(table: LossTable, split: tr.Split) -> None:
+def test_mistakes_have_a_sentence(table: LossTableRuns, split: tr.Split) -> None:
     with pytest.raises(tr.TruerankError, match="one of BPR, InfoNCE"):
         RECIPE.row("bpr")
     with pytest.raises(tr.TruerankError, match="one of temperature"):
         RECIPE.curve("weights")
     with pytest.raises(tr.TruerankError, match="one of demo for BPR"):
-        LossTable("other", recipe=RECIPE, split=split, cache=table.cache).line(RECIPE.rows[0])
+        LossTableRuns("other", recipe=RECIPE, split=split, cache=table.cache).line(RECIPE.rows[0])
 
 
 def test_the_recipe_is_sound() -> None:
@@ -281,7 +288,7 @@ def test_the_record_is_that_of_the_recipe() -> None:
 def test_the_record_has_the_keys_of_these_data(data: str) -> None:
     """So that nothing in it is out of reach: every setting of the recipe is known."""
     try:
-        table = LossTable(data)
+        table = LossTableRuns(data)
     except tr.TruerankError as error:
         pytest.skip(f"needs the real data: {error}")
     for row in table.recipe.rows:

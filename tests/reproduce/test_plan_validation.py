@@ -10,16 +10,16 @@ import pytest
 import truerank as tr
 from truerank.estimators.simulate import simulate
 from truerank.metrics import parse
-from truerank.planning.distributions import typical_laws
+from truerank.planning.distributions import typical_distributions
 from truerank.reproduce.exact_ranks import ExactRanks
-from truerank.reproduce.planning import PlanCheck, validate_plan
+from truerank.reproduce.plan_validation import PlanCheck, validate_plan
 
 
 @pytest.fixture(scope="module")
 def pair() -> ExactRanks:
-    law = typical_laws(2_000, parse("recall@10"), 0.2)[2]
-    table = law.draw(2_400, np.random.default_rng(1))
-    return ExactRanks(data="made-up", model="law", table=table, path=Path("nowhere"))
+    distribution = typical_distributions(2_000, parse("recall@10"), 0.2)[2]
+    table = distribution.draw(2_400, np.random.default_rng(1))
+    return ExactRanks(data="made-up", model="distribution", table=table, path=Path("nowhere"))
 
 
 def test_each_design_for_all_users_and_for_some_by_every_pilot(pair: ExactRanks) -> None:

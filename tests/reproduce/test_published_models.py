@@ -12,14 +12,14 @@ from truerank.cli.reproduce import published
 from truerank.data.synthetic import generate
 from truerank.errors import InvalidArgumentError
 from truerank.models.names import model_class, parameters_of
-from truerank.reproduce.published_models import Found, Row, run, wanted_rows
+from truerank.reproduce.published_models import Found, PublishedRow, run, wanted_rows
 
 EASE = {"name": "EASE", "data": "gowalla", "model": "ease", "parameters": {"l2": 20.0}}
 
 
-def asked(**changes: Any) -> Row:
+def asked(**changes: Any) -> PublishedRow:
     settings = {"published": (0.1, 0.1), "source": "nobody", "within": 1.0} | EASE | changes
-    return Row(**settings)
+    return PublishedRow(**settings)
 
 
 @pytest.fixture

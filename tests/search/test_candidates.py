@@ -16,7 +16,7 @@ from truerank.models import EASE
 from truerank.models.linear import ease_by_spectrum
 from truerank.models.linear.ease_by_spectrum import pays
 from truerank.search import candidates as search_models
-from truerank.search.candidates import Fits, Maker
+from truerank.search.candidates import Maker, SharedFits
 from truerank.search.search_models import Between, search
 from truerank.search.space import Space
 
@@ -70,7 +70,7 @@ def test_ease_of_few_users_is_decomposed_once(dtype: str, counted: Counted) -> N
 @pytest.mark.parametrize("l2", L2)
 def test_its_weights_are_those_of_the_refit(dtype: Any, near: float, l2: float) -> None:
     space = Space.of({"l2": L2, "dtype": dtype})
-    model = Fits(Maker.of("ease"), space, FEW).fit({"l2": l2, "dtype": dtype})
+    model = SharedFits(Maker.of("ease"), space, FEW).fit({"l2": l2, "dtype": dtype})
     refit = EASE(l2=l2, dtype=dtype).fit(FEW)
     assert model.parameters() == refit.parameters()
     assert model.item_item.dtype == refit.item_item.dtype
@@ -80,7 +80,7 @@ def test_its_weights_are_those_of_the_refit(dtype: Any, near: float, l2: float) 
 
 
 def test_its_models_and_the_chosen_one_can_be_saved(tmp_path: Path, counted: Counted) -> None:
-    model = Fits(Maker.of("ease"), Space.of({"l2": L2}), FEW).fit({"l2": 30.0})
+    model = SharedFits(Maker.of("ease"), Space.of({"l2": L2}), FEW).fit({"l2": 30.0})
     assert counted() == (0, 1)
     assert type(model) is EASE
     split = tr.split.leave_one_out(FEW, seed=0)

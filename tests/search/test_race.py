@@ -10,12 +10,13 @@ import pytest
 from scipy import stats
 
 import truerank as tr
+from truerank.arrays import Int
 from truerank.metrics import parse
 from truerank.ranking import Full, RankTable
-from truerank.search.examination import Examination, Rows
+from truerank.search.conclusion import told_apart
+from truerank.search.examination import Examination
 from truerank.search.race import Race, set_rows, user_stages
 from truerank.search.search_models import search
-from truerank.search.verdict import told_apart
 
 from .search_world import peaked, world
 
@@ -25,7 +26,7 @@ N_USERS, N_ITEMS = 1_100, 200
 class Drawn(Examination):
     """Ranks come from an array instead of a model."""
 
-    def rank(self, scorer: Any, rows: Rows | None = None) -> RankTable:
+    def rank(self, scorer: Any, rows: Int | None = None) -> RankTable:
         some = np.arange(N_USERS) if rows is None else rows
         return RankTable.from_arrays(scorer[some], N_ITEMS, N_ITEMS, user=some, item=some * 0)
 

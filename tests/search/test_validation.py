@@ -14,7 +14,7 @@ from truerank.errors import InvalidArgumentError, InvalidDataError, MissingExtra
 from truerank.models import EASE, ItemKNN
 from truerank.models.linear.lrr import LRR
 from truerank.search.search_models import Between, search
-from truerank.search.validation import validation_split
+from truerank.search.validation_split import validation_split
 from truerank.split import Split
 
 from .search_world import N_ITEMS, peaked, world
@@ -42,21 +42,21 @@ def splits() -> dict[str, Split]:
 def test_validation_is_made_of_the_training_part(name: str) -> None:
     test = splits()[name]
     made = validation_split(test, None, seed=0)
-    usual = {"parts": "leave_one_out"}.get(name, test.rule["name"])
-    assert made.rule["name"] == usual
+    usual = {"parts": "leave_one_out"}.get(name, test.description["name"])
+    assert made.description["name"] == usual
     train = {(u, i) for u, i in zip(test.train.users, test.train.indices, strict=True)}
     for part in (made.train, made.held_out, made.fold_in):
         if part is not None:
             assert {(u, i) for u, i in zip(part.users, part.indices, strict=True)} <= train
     if name == "loo":
-        assert made.rule["by"] == "latest"
+        assert made.description["by"] == "latest"
 
 
 def test_parts_with_long_histories_hold_out_a_tenth() -> None:
     user, item = np.divmod(np.arange(600), 20)
     long = tr.split.ratio(Interactions.from_arrays(user, item), 0.25)
     made = validation_split(tr.split.from_parts(long.train, long.held_out), None, seed=0)
-    assert made.rule["name"] == "ratio"
+    assert made.description["name"] == "ratio"
     assert (made.held_out.user_counts == 2).all()  # of fifteen
 
 

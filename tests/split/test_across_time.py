@@ -23,7 +23,7 @@ def test_nothing_in_training_is_later_than_anything_held_out() -> None:
     assert split.train.timestamps is not None
     assert split.held_out.timestamps is not None
     assert split.train.timestamps.max() < split.held_out.timestamps.min()
-    assert split.held_out.timestamps.min() == split.rule["at"]
+    assert split.held_out.timestamps.min() == split.description["at"]
     assert len(split.train) + len(split.held_out) == 600
 
 
@@ -33,7 +33,7 @@ def test_fraction_holds_out_at_least_that_much_and_no_time_more(fraction: float)
     split = temporal(data, fraction=fraction)
     wanted = int(np.floor(fraction * 600 + 0.5))
     assert data.timestamps is not None
-    at_the_cut = int((data.timestamps == split.rule["at"]).sum())
+    at_the_cut = int((data.timestamps == split.description["at"]).sum())
     assert wanted <= len(split.held_out) < wanted + at_the_cut
 
 
@@ -90,7 +90,7 @@ def test_dropping_a_short_user_can_make_an_item_cold() -> None:
         pytest.param({"at": 5, "fraction": 0.2}, "left out where at= is given", id="both"),
         pytest.param({"at": "2020"}, "at must be an integer timestamp", id="at-text"),
         pytest.param({"at": np.datetime64("NaT")}, "at must be an integer timestamp", id="at-nat"),
-        pytest.param({"new_users": "no"}, "new_users must be one of 'keep', 'drop'", id="rule"),
+        pytest.param({"new_users": "no"}, "new_users must be one of keep, drop", id="rule"),
     ],
 )
 def test_wrong_arguments(arguments: dict[str, object], sentence: str) -> None:

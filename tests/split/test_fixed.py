@@ -13,8 +13,8 @@ from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError, TruerankError
 from truerank.split import from_parts, leave_one_out, published
 from truerank.split.fixed import split_of_arrays
-from truerank.split.pairs import contained
-from truerank.split.rules import Rules
+from truerank.split.pair_sets import contained
+from truerank.split.policies import Policies
 
 TRAIN = Interactions.from_arrays(["a", "a", "b", "c"], [10, 20, 10, 30])
 
@@ -104,7 +104,7 @@ def test_everything_dropped_says_why() -> None:
 
 
 def test_wrong_rule() -> None:
-    with pytest.raises(InvalidArgumentError, match="overlap must be one of 'error', 'drop'"):
+    with pytest.raises(InvalidArgumentError, match="overlap must be one of error, drop"):
         from_parts(TRAIN, LEAKY, overlap="ignore")  # type: ignore[arg-type]
 
 
@@ -125,8 +125,8 @@ ARRAYS = {
 
 
 def test_leave_one_out_is_the_part_that_need_not_be_named() -> None:
-    split = split_of_arrays(ARRAYS, "toy", None, Rules())
-    assert split.rule["part"] == "loo"
+    split = split_of_arrays(ARRAYS, "toy", None, Policies())
+    assert split.description["part"] == "loo"
     assert split.report.dropped.repeated_rows == 1
     assert split.train.n_users == 3
     assert split.train.n_items == 4
@@ -135,25 +135,25 @@ def test_leave_one_out_is_the_part_that_need_not_be_named() -> None:
 
 def test_another_part_by_name() -> None:
     with pytest.raises(InvalidDataError, match="1 of 2 held-out pairs"):
-        split_of_arrays(ARRAYS, "toy", "split", Rules())
+        split_of_arrays(ARRAYS, "toy", "split", Policies())
 
 
 def test_unknown_parts_and_sets_without_a_split() -> None:
     with pytest.raises(InvalidArgumentError, match="part must be one of 'loo', 'split'"):
-        split_of_arrays(ARRAYS, "toy", "cv", Rules())
+        split_of_arrays(ARRAYS, "toy", "cv", Policies())
     plain = {key.removeprefix("loo_"): value for key, value in ARRAYS.items()}
     single = {key: value for key, value in plain.items() if not key.startswith("split_")}
-    assert split_of_arrays(single, "toy", None, Rules()).rule["part"] == ""
+    assert split_of_arrays(single, "toy", None, Policies()).description["part"] == ""
     with pytest.raises(InvalidArgumentError, match="left out, 'toy' has a single split"):
-        split_of_arrays(single, "toy", "loo", Rules())
+        split_of_arrays(single, "toy", "loo", Policies())
     for arrays in ({"user": np.arange(2)}, {"train_user": np.arange(2)}):
         with pytest.raises(InvalidDataError, match="'toy' has no published split"):
-            split_of_arrays(arrays, "toy", None, Rules())
+            split_of_arrays(arrays, "toy", None, Policies())
 
 
 def test_sizes_that_are_not_stated_are_counted() -> None:
     arrays = {key: value for key, value in ARRAYS.items() if not key.startswith("n_")}
-    split = split_of_arrays(arrays, "toy", "loo", Rules())
+    split = split_of_arrays(arrays, "toy", "loo", Policies())
     assert (split.train.n_users, split.train.n_items) == (2, 3)
 
 

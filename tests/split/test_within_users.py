@@ -193,7 +193,7 @@ def test_report_reads_well() -> None:
 
 def test_rule_names_every_parameter() -> None:
     split = ratio(a_log(), 0.25, seed=9, by="latest", cold_items="drop")
-    assert split.rule == {
+    assert split.description == {
         "name": "ratio",
         "fraction": 0.25,
         "seed": 9,
@@ -253,14 +253,14 @@ def test_data_that_cannot_be_split(make: object, sentence: str) -> None:
         pytest.param(lambda d: ratio(d, float("nan")), "fraction must be between", id="f=nan"),
         pytest.param(lambda d: ratio(d, "a"), "fraction must be a number between", id="f=str"),
         pytest.param(lambda d: ratio(d, 20), "for 20 percent write 0.2", id="f=percent"),
-        pytest.param(lambda d: leave_one_out(d, by="first"), "'random', 'latest'", id="by"),
+        pytest.param(lambda d: leave_one_out(d, by="first"), "one of random, latest", id="by"),
         pytest.param(lambda d: leave_one_out(d, seed=-1), "seed must be an integer", id="seed"),
         pytest.param(
             lambda d: leave_one_out(d, cold_items="no"), "cold_items must be one of", id="cold"
         ),
         pytest.param(
             lambda d: leave_one_out(d, short_users="keep"),
-            "short_users must be one of 'keep_in_train', 'drop', got 'keep'",
+            "short_users must be one of keep_in_train, drop, got 'keep'",
             id="short",
         ),
     ],

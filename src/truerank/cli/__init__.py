@@ -14,9 +14,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     import typer
 
     from truerank.cli.app import app
-    from truerank.cli.mistakes import UsageError, in_our_words, usage_sentence
+    from truerank.cli.mistakes import UsageError, usage_sentence
     from truerank.cli.output import remark
-    from truerank.errors import DataWarning, TruerankError
+    from truerank.errors import DataWarning, TruerankError, for_cli
 
     # What was read is remarked upon where it is read, and results carry their own notes.
     warnings.simplefilter("ignore", DataWarning)
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = command.main(given or ["--help"], prog_name="truerank", standalone_mode=False)
     except TruerankError as error:
-        remark(f"truerank: {in_our_words(str(error))}")
+        remark("truerank: " + " ".join(for_cli(error.message).split()))
         sys.exit(2)
     except UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help itself

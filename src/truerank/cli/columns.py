@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from pathlib import Path
 
@@ -69,10 +68,12 @@ class Columns:
             if given == "none" and given not in self.names:
                 return None
             if given not in self.names:
-                near = difflib.get_close_matches(given, self.names, n=1, cutoff=0.4)
+                from truerank.checks import nearest
+
+                near = nearest(given, self.names, cutoff=0.4)
                 raise InvalidDataError(
                     f"{self.path} has no column {given!r}; its columns are {_listed(self.names)}"
-                    + (f": did you mean --{what}-column {near[0]}?" if near else "")
+                    + (f": did you mean --{what}-column {near}?" if near else "")
                 )
             return given
         from truerank.data.text.rating_columns import RATING_NAMES, plain_name

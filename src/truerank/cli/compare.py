@@ -10,7 +10,7 @@ import typer
 from truerank.cli import options
 from truerank.cli.config import Config
 from truerank.cli.inputs import found
-from truerank.cli.mistakes import check_level, in_our_words
+from truerank.cli.mistakes import check_level
 from truerank.cli.output import (
     marked,
     new_file,
@@ -20,7 +20,7 @@ from truerank.cli.output import (
     ready,
     remark,
 )
-from truerank.errors import InvalidArgumentError
+from truerank.errors import InvalidArgumentError, for_cli
 
 if TYPE_CHECKING:
     from truerank.comparison.verdict import Comparison, Verdict
@@ -134,7 +134,7 @@ def compare(
     elif markdown:
         print_text(verdict.to_markdown())
     else:
-        print_text(in_our_words(verdict.sentence))
+        print_text(for_cli(verdict.sentence))
         _print_models(verdict)
         _print_pairs(verdict)
     if html is not None:
@@ -237,13 +237,13 @@ def _print_pairs(verdict: Verdict) -> None:
     doubted = [row for row in verdict.comparisons if row.trust]
     about: dict[str, dict[str, None]] = {}
     for row in doubted:
-        for doubt in row.trust.split("; "):
+        for doubt in for_cli(row.trust).split("; "):
             about.setdefault(doubt, {})[f"{row.a} - {row.b}"] = None
     pairs = {f"{row.a} - {row.b}" for row in verdict.comparisons}
     for doubt, where in about.items():
         # A doubt that names its model needs no list of pairs.
         named = len(where) == len(pairs) or any(model in doubt for model in verdict.models)
-        remark(f"* {in_our_words(doubt)}" + ("" if named else f" ({', '.join(where)})"))
+        remark(f"* {doubt}" + ("" if named else f" ({', '.join(where)})"))
 
 
 def _differ(row: Comparison) -> str:

@@ -23,7 +23,6 @@ from typing import Annotated, Any
 
 import typer
 
-from truerank.cli.mistakes import suggestion
 from truerank.cli.output import remark
 from truerank.errors import FileFormatError, InvalidDataError
 from truerank.files import readable_errors
@@ -94,25 +93,26 @@ def _refuse_unknown(
     file: Path, command: Any, content: dict[str, Any], *, shared: bool, table: str = ""
 ) -> None:
     """Every key must be a verb, or an option of its verb."""
+    from truerank.checks import did_you_mean  # which needs numpy: --help does without
+
     verbs = getattr(command, "commands", {})
     known = _keys_below(command) if shared else _keys(command)
     for key, value in content.items():
         where = f"in [{table}] of {file}" if table else f"in {file}"
         if isinstance(value, dict):
             if key not in verbs:
+                near = did_you_mean(key, verbs)
                 raise InvalidDataError(
                     f"there is no command {f'{table} {key}'.strip()!r}, whose table is {where}"
-                    f"{suggestion(key, verbs)}"
+                    + (f"; {near}" if near else "")
                 )
             name = f"{table}.{key}" if table else key
             group = hasattr(verbs[key], "commands")
             _refuse_unknown(file, verbs[key], value, shared=group, table=name)
         elif _normal(key) not in known:
             shown = [name.replace("_", "-") for name in known]
-            near = suggestion(key, shown)
-            raise InvalidDataError(
-                f"there is no option {key!r} {where}" + (near or f"; known: {', '.join(shown)}")
-            )
+            hint = did_you_mean(key, shown) or f"known: {', '.join(shown)}"
+            raise InvalidDataError(f"there is no option {key!r} {where}; {hint}")
 
 
 def _defaults(command: Any, content: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
@@ -160,7 +160,3 @@ def _normal(key: str) -> str:
 
 def _takes_several(parameter: Any) -> bool:
     return bool(getattr(parameter, "multiple", False)) or parameter.nargs != 1
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]

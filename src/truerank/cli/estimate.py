@@ -9,8 +9,9 @@ import typer
 
 from truerank.cli import options
 from truerank.cli.config import Config
-from truerank.cli.mistakes import check_level, in_our_words
+from truerank.cli.mistakes import check_level
 from truerank.cli.output import marked, print_json, print_table, print_text, remark
+from truerank.errors import for_cli
 
 if TYPE_CHECKING:
     from truerank.estimators import Estimate
@@ -160,4 +161,4 @@ def _print(results: list[Estimate], level: float) -> None:
                 notes.setdefault(note, []).append(result.metric)
     for note, metrics in notes.items():
         about = "" if len(metrics) == len(results) else f"{', '.join(metrics)}: "
-        remark(f"note: {about}{in_our_words(note)}")
+        remark(f"note: {about}{for_cli(note)}")

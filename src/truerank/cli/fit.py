@@ -35,7 +35,7 @@ def fit(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be repeated."),
     ] = None,
-    split: options.SplitWords = None,
+    split: options.Split = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The model file. Default: DATA-MODEL.model."),
@@ -56,11 +56,11 @@ def fit(
     config: Config = None,
 ) -> None:
     """Fit a model on the training part of a split, and keep it in a file."""
-    from truerank.cli.model_words import parse_model
+    from truerank.cli.model_spec import parse_model
     from truerank.cli.source import source_of
     from truerank.models.saving import save
 
-    words = parse_model(model, settings)
+    spec = parse_model(model, settings)
     source = source_of(
         data, split, user_column=user_column, item_column=item_column, time_column=time_column,
         weight_column=weight_column, rating_column=rating_column, min_rating=min_rating,
@@ -68,18 +68,18 @@ def fit(
         encoding=encoding,
     )  # fmt: skip
     stem = Path(source.data).name.split(".")[0]
-    path = out or Path(f"{stem}-{words.name}.model")
+    path = out or Path(f"{stem}-{spec.name}.model")
     new_file(path, force=force, inputs=[source.data, config])
     everything = source.split == "none"
     train = source.interactions if everything else source.made_split.train
     start = time.perf_counter()
-    fitted = words.fit(train)
+    fitted = spec.fit(train)
     seconds = time.perf_counter() - start
     save(fitted, ready(path), force=force, made_by=source.to_dict())
     if as_json:
         print_json(
             {
-                "model": words.kind,
+                "model": spec.kind,
                 "parameters": fitted.parameters(),
                 "adapted": list(fitted.adapted),
                 "data": source.data,
@@ -93,7 +93,7 @@ def fit(
         )
         return
     print_text(
-        f"{words}, fitted in {seconds:.1f} s on {train.n_interactions:,} interactions of "
+        f"{spec.described}, fitted in {seconds:.1f} s on {train.n_interactions:,} interactions of "
         f"{train.n_users:,} users with {train.n_items:,} items"
     )
     if everything:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import warnings
 import zipfile
@@ -13,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from truerank.cli.columns import Columns
-from truerank.cli.mistakes import in_our_words
 from truerank.cli.output import remark
-from truerank.errors import DataWarning, FileFormatError, InvalidDataError, StorageError
+from truerank.errors import DataWarning, FileFormatError, InvalidDataError, StorageError, for_cli
 from truerank.files import readable_errors
 
 if TYPE_CHECKING:
@@ -47,6 +45,8 @@ _READ_AS = {
 
 def found(path: Path) -> Path:
     """The file itself; if it is not there, a sentence with the files near by."""
+    from truerank.checks import nearest  # which needs numpy: --help does without
+
     with readable_errors(path):
         if path.is_file():
             return path
@@ -60,10 +60,10 @@ def found(path: Path) -> Path:
         names = sorted(p.name for p in path.parent.iterdir() if p.is_file()) if there else []
     if not there:
         raise StorageError(f"there is no folder {path.parent}; check the name")
-    near = difflib.get_close_matches(path.name, names, n=2, cutoff=0.5)
-    shown = " or ".join(str(path.parent / name) for name in near)
+    near = nearest(path.name, names, cutoff=0.5)
     raise StorageError(
-        f"there is no file {path}; " + (f"did you mean {shown}?" if near else "check the name")
+        f"there is no file {path}; "
+        + (f"did you mean {path.parent / near}?" if near else "check the name")
     )
 
 
@@ -226,14 +226,19 @@ def noted() -> Iterator[None]:
     """Says what the library says about data while it reads them, one remark each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
+        warnings.filterwarnings("always", module=r"truerank\.", category=DeprecationWarning)
         yield
     for warning in caught:
-        if issubclass(warning.category, DataWarning):
-            remark(f"note: {in_our_words(str(warning.message))}")
+        if issubclass(warning.category, DataWarning | DeprecationWarning):
+            remark(f"note: {for_cli(_text(warning.message))}")
         else:
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
             )
+
+
+def _text(warning: Warning | str) -> str:
+    return str(warning) if isinstance(warning, str) or not warning.args else warning.args[0]
 
 
 def _is_rank_table(path: Path) -> bool:

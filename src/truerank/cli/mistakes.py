@@ -1,9 +1,7 @@
-"""A user's mistake as one sentence, in the words of the command line."""
+"""What the parser finds wrong, as one sentence."""
 
 from __future__ import annotations
 
-import difflib
-import re
 from typing import Any
 
 import typer
@@ -12,52 +10,6 @@ from truerank.errors import InvalidArgumentError
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """The parser's own errors; typer shows only the most special of them."""
-
-_HERE = {
-    "align='common'": "--align common",
-    "candidates=": "--candidates",
-    "rank both with the same ties=": "rank both with the same --ties",
-    "say what a repeat means with duplicates='first', 'last', 'sum' or 'max'":
-        "say what a repeat means with --duplicates first, last, sum or max",
-    "pass timestamp= when making them": "name their column with --time-column",
-    "use tr.estimate, or naive=True for the value on the samples": "use another --method",
-    "compare different models with tr.compare instead": "use truerank compare",
-    "Full()": "full",
-    "Adaptive()": "adaptive",
-    "pass force=True": "pass --force",
-    "pass zero_based=True": "pass --zero-based",
-    "(bounds=False)": "(--no-bounds)",
-    "population='infinite'": "--population infinite",
-    "population='finite'": "--population finite",
-    "(correlation=)": "(--correlation)",
-    "name the column of ranks with rank=": "name the column of ranks with --rank-column",
-    "min_rating=": "--min-rating",
-    "name another column with weight=":
-        "name another column with --rating-column, or none to count every row",
-    "drop these rows or fill them in":
-        "drop these rows or fill them in, or count every row with --rating-column none",
-    "convert them first": "convert them, or count every row with --rating-column none",
-    "parse them first":
-        "write them as 2005-03-14 or in seconds, or do without: --time-column none",
-    "say encoding= if": "say --encoding if",
-    "with delimiter=": "with --delimiter",
-    "where id_type is 'int'": "with --id-type int",
-    "leave out id_type": "leave it out",
-}  # fmt: skip
-"""What sentences of the library say in Python, and what to type here."""
-
-
-def in_our_words(sentence: str) -> str:
-    """A sentence of the library for somebody who types commands.
-
-    >>> in_our_words("compare the rows they share with align='common'")
-    'compare the rows they share with --align common'
-    """
-    sentence = re.sub(r"Users\((\d+), Full\(\)\)", r"'users m=\1'", sentence)
-    sentence = re.sub(r"n_sampled=(\d+)", r"--n-sampled \1", sentence)
-    for python, here in _HERE.items():
-        sentence = sentence.replace(python, here)
-    return " ".join(sentence.split())
 
 
 def usage_sentence(error: Any) -> str:
@@ -82,12 +34,6 @@ def usage_sentence(error: Any) -> str:
     return f"{text}; see {path} --help"
 
 
-def suggestion(name: str, known: Any) -> str:
-    """``"; did you mean 'x'?"``, or nothing if no name is near."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
 def check_level(level: float) -> None:
     """A confidence between 0 and 1, not in per cent."""
     if not 0 < level < 1:
@@ -100,5 +46,7 @@ def _options(context: Any) -> list[str]:
 
 
 def _nearest(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f", did you mean {near[0]}?" if near else ""
+    from truerank.checks import nearest  # which needs numpy: --help does without
+
+    near = nearest(name, known)
+    return "" if near is None else f", did you mean {near}?"

@@ -46,7 +46,7 @@ def design_kinds(incomplete: str) -> list[str]:
 
 def split_kinds(incomplete: str) -> list[str]:
     """First words of splits."""
-    from truerank.cli.split_words import SPLITS
+    from truerank.cli.split_spec import SPLITS
 
     return [kind for kind in SPLITS if kind.startswith(incomplete)]
 
@@ -136,7 +136,7 @@ Encoding = Annotated[
 Header = Annotated[
     bool, typer.Option("--header/--no-header", help="Whether a CSV names its columns.")
 ]
-SplitWords = Annotated[
+Split = Annotated[
     str | None,
     typer.Option(
         "--split",

@@ -13,7 +13,6 @@ import typer
 
 from truerank.cli import options
 from truerank.cli.config import Config
-from truerank.cli.mistakes import suggestion
 from truerank.cli.output import (
     new_file,
     print_json,
@@ -36,7 +35,6 @@ EXAMPLES = (
     "truerank rank --data ml-1m --model ease --model 'item-knn k=50' --design 'sampled n=100'",
     "truerank rank --model knn.model --design 'users m=1000' --out exact.parquet",
 )
-DESIGNS = ("full", "sampled", "adaptive", "reference", "users")
 
 
 def rank(
@@ -51,7 +49,7 @@ def rank(
         ),
     ] = None,
     data: options.Data = None,
-    split: options.SplitWords = None,
+    split: options.Split = None,
     design: Annotated[
         str,
         typer.Option(
@@ -105,17 +103,18 @@ def rank(
     A model file knows the data and the split it was made with; models by name are fitted now.
     """
     from truerank.cli.inputs import found
-    from truerank.cli.model_words import check_fits, is_model_file, parse_model, read_model
+    from truerank.cli.model_spec import check_fits, is_model_file, parse_model, read_model
+    from truerank.ranking.design_spec import parse_design
 
-    chosen = parse_design_words(design)
+    chosen = parse_design(design)
     rules = _checked_rules(candidates, ties)
     if not model:
         raise InvalidArgumentError("--model", None, "a model file or name", "such as --model ease")
     files = [Path(text) for text in model if is_model_file(text)]
-    words = [parse_model(text) for text in model if not is_model_file(text)]
+    specs = [parse_model(text) for text in model if not is_model_file(text)]
     for file in files:
         found(file)
-    names = [*(file.stem for file in files), *(w.name for w in words)]
+    names = [*(file.stem for file in files), *(spec.name for spec in specs)]
     targets = _targets(names, out, force, inputs=[*files, data, config])
     with working("reading models"):
         loaded = [(file, *read_model(file)) for file in files]
@@ -131,7 +130,7 @@ def rank(
     made = source.made_split
     for file, fitted, _ in loaded:
         check_fits(fitted, file, made, source)
-    models: list[Any] = [*(fitted for _, fitted, _ in loaded), *words]
+    models: list[Any] = [*(fitted for _, fitted, _ in loaded), *specs]
     rows = []
     for (name, path), one in zip(targets.items(), models, strict=True):
         table, seconds = _ranked(one, made, chosen, seed=seed, workers=workers, **rules)
@@ -146,10 +145,10 @@ def _ranked(
 ) -> tuple[RankTable, float]:
     """The table of one model, fitted if it is not yet, and the seconds that ranking took."""
     from truerank import rank as rank_table
-    from truerank.cli.model_words import ModelWords
+    from truerank.cli.model_spec import ModelSpec
     from truerank.execution import Threads
 
-    if isinstance(model, ModelWords):
+    if isinstance(model, ModelSpec):
         model = model.fit(split.train)
     executor = None if workers is None else Threads(workers)
     start = time.perf_counter()
@@ -171,32 +170,13 @@ def _row(name: str, table: RankTable, seconds: float, path: Path) -> dict[str, A
     }
 
 
-def parse_design_words(text: str) -> Design:
-    """A design in words, or a sentence with the nearest kind.
-
-    >>> parse_design_words("users m=1000 sampled n=100")
-    Users(m=1000, inner=Sampled(n=100, replacement=False))
-    """
-    from truerank.reproduce.design_words import parse_design
-
-    first = next(iter(text.split()), "")
-    if first not in DESIGNS:
-        hint = suggestion(first, DESIGNS).lstrip("; ")
-        raise InvalidArgumentError("design", text, f"one of {', '.join(DESIGNS)}", hint)
-    return parse_design(text)
-
-
 def _checked_rules(candidates: str, ties: str) -> dict[str, Any]:
     """Before anything is read, so that a mistake costs no time."""
+    from truerank.checks import check_one_of
     from truerank.numerics.ties import TIE_RULES
 
-    for name, given, known in (
-        ("candidates", candidates, ("unseen", "all")),
-        ("ties", ties, TIE_RULES),
-    ):
-        if given not in known:
-            hint = suggestion(given, known).lstrip("; ")
-            raise InvalidArgumentError(name, given, f"one of {', '.join(known)}", hint)
+    check_one_of("candidates", candidates, ("unseen", "all"))
+    check_one_of("ties", ties, TIE_RULES)
     return {"candidates": candidates, "ties": ties}
 
 

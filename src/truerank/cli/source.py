@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from truerank.cli.columns import Columns
 from truerank.cli.inputs import column_names, delimiter_of, expect, noted
 from truerank.cli.output import working
-from truerank.cli.split_words import USUAL_SPLIT, parse_split
+from truerank.cli.split_spec import USUAL_SPLIT, parse_split
 from truerank.errors import InvalidArgumentError
 
 if TYPE_CHECKING:

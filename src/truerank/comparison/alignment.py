@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from truerank.data.id_order import distinct_ids, order_keys
 from truerank.data.ids import in_one_type
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, option
 from truerank.ranking import RankTable
 
 Alignment = Literal["refuse", "common"]
@@ -57,7 +57,7 @@ def align(tables: Mapping[str, RankTable], how: Alignment = "refuse") -> dict[st
                 raise InvalidDataError(
                     f"{len(key) - len(common):,} of {len(key):,} (user, item) rows of {name!r} are "
                     "not in every table; rank all models on one split, or compare the rows they "
-                    "share with align='common'"
+                    "share with " + option("align", "common")
                 )
     if len(common) == 0:
         raise InvalidDataError(
@@ -143,11 +143,12 @@ def _check_origin(tables: Mapping[str, RankTable], how: Alignment) -> None:
             raise InvalidDataError(
                 f"{first!r} is ranked among {seen[first]!r} candidates and {other!r} among "
                 f"{seen[other]!r} ones, which are different metrics; rank both with the same "
-                "candidates="
+                + option("candidates")
             )
         raise InvalidDataError(
             f"{first!r} and {other!r} do not come from the same {what}; rank both models on one "
-            "split of one data set, or compare the rows they share with align='common'"
+            "split of one data set, or compare the rows they share with "
+            + option("align", "common")
         )
 
 
@@ -162,7 +163,7 @@ def _check_ties(tables: Mapping[str, RankTable]) -> None:
                 raise InvalidDataError(
                     f"{name!r} is ranked with ties={rule!r} and {other!r} with ties={its!r}, so "
                     "equal scores count for one and not for the other; rank both with the same "
-                    "ties="
+                    + option("ties")
                 )
 
 

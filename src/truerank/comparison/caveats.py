@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from truerank.errors import joined
 from truerank.estimators import Estimate
 from truerank.estimators.bounds.remedies import next_design
 from truerank.estimators.estimate_metrics import FEW_USERS
@@ -34,7 +35,7 @@ def doubts(
         )
     kinds = [bool(table.is_exact.all()) for table in tables]
     for name, e in zip(names, estimates, strict=True):
-        found += [f"{name} is {note}" for note in e.diagnostics.suspicions]
+        found += [f"{name} is " + note for note in e.diagnostics.suspicions]
     if kinds[0] != kinds[1]:
         sampled = names[kinds.index(False)]
         found.append(f"only {sampled} is estimated: a bias of its estimate stays in the difference")
@@ -44,7 +45,7 @@ def doubts(
     found += _tie_caveats(names, tables)
     if one.n_users < FEW_USERS and not (one.known and other.known):
         found.append(f"{one.n_users} users are too few for any interval")
-    return "; ".join(found)
+    return joined("; ", found)
 
 
 def _unlike(tables: tuple[RankTable, RankTable]) -> list[str]:

@@ -15,7 +15,7 @@ from truerank.comparison.differences import difference
 from truerank.comparison.standings import chance_of_being_best, indistinguishable_groups
 from truerank.comparison.verdict import Comparison, Verdict
 from truerank.data.id_order import distinct_ids
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, joined, option
 from truerank.estimators import Estimate, estimate
 from truerank.estimators.estimate_metrics import check_resamples
 from truerank.estimators.population import Population, checked_population
@@ -152,7 +152,7 @@ def _common_population(tables: Mapping[str, RankTable]) -> int | None:
         said = ", ".join(f"{name}: {size}" for name, size in sizes.items())
         raise InvalidDataError(
             f"the tables disagree on how many users there are ({said}), so these users are not one "
-            "population; rank all models on one split, or pass population='infinite'"
+            "population; rank all models on one split, or pass " + option("population", "infinite")
         )
     return next(iter(sizes.values()))
 
@@ -231,7 +231,7 @@ def _comparisons(
                 method=method, test=test, level=level, n_resamples=n_boot, seed=seed,
                 population=population,
             )  # fmt: skip
-            doubt = "; ".join(filter(None, (doubts(names, both, (a, b)), d.note)))
+            doubt = joined("; ", filter(None, (doubts(names, both, (a, b)), d.note)))
             found.append((str(metric), names, (a, b), d, doubt))
     adjusted = adjust(np.array([d.p_value for *_, d, _ in found]), correction)
     return tuple(

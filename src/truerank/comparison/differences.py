@@ -34,7 +34,7 @@ from truerank.arrays import Float
 from truerank.comparison.named_tests import choose_test, run_test
 from truerank.comparison.outcome import SMALLEST_P
 from truerank.comparison.values import ONE_USER, ROUNDING, Pairs
-from truerank.errors import InvalidArgumentError
+from truerank.errors import InvalidArgumentError, option
 from truerank.estimators import Estimate
 from truerank.estimators.finite_difference import difference_ratio
 from truerank.estimators.population import Population
@@ -120,7 +120,7 @@ def _check_resampled(test: str, *, exact: bool) -> None:
     known = f"one of {', '.join(RESAMPLED_TESTS)} or auto"
     if exact:
         raise InvalidArgumentError(
-            "test", test, f"{known} for population='finite'",
+            "test", test, f"{known} for " + option("population", "finite"),
             "other tests are about future users, of whom these are a sample",
         )  # fmt: skip
     raise InvalidArgumentError(

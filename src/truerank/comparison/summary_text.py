@@ -18,7 +18,7 @@ def sentence(verdict: Verdict) -> str:
     """Who is better by the first metric, with the numbers, and what speaks against it."""
     said = f"{headline(verdict)}{details(verdict)}."
     found = caution(verdict)
-    return f"{said} Care: {found}." if found else said
+    return f"{said} Care: " + found + "." if found else said
 
 
 def headline(verdict: Verdict) -> str:

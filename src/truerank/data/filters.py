@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Mask
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 
@@ -132,7 +132,7 @@ def compact(data: Data, *, users: bool = True, items: bool = True) -> Data:
     )
 
 
-def _kept(data: Interactions, keep: NDArray[np.bool_], reason: str) -> Interactions:
+def _kept(data: Interactions, keep: Mask, reason: str) -> Interactions:
     if not keep.any():
         raise InvalidDataError(f"nothing is left: {reason}; ask for less")
     return data.select(keep)

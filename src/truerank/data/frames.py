@@ -6,7 +6,6 @@ whatever library the table came from.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import lzma
 import zipfile
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.checks import nearest
 from truerank.data.ids import IdType, is_text, with_id_type
 from truerank.data.text.rating_columns import unread_ratings, warn_of_dislikes
 from truerank.data.text.streams import not_written_in
@@ -208,8 +208,7 @@ def check_names(names: list[str], wanted: dict[str, str]) -> None:
                 f"the table has {names.count(name)} columns called {name!r}; rename all but one"
             )
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=1, cutoff=0.3)
-            example = near[0] if near else "..."
+            example = nearest(name, names, cutoff=0.3) or "..."
             headless = bool(names) and all(n.replace(".", "").isdigit() for n in names)
             raise InvalidDataError(
                 f"there is no column {name!r}, the columns are {_listed(names)}; say which one it "

@@ -66,7 +66,7 @@ def _as_numbers(words: pa.Array) -> Int | None:
         return None  # beyond 2**63 there are no whole numbers here either
 
 
-def encode_text(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+def encode_text(column: pa.Array) -> tuple[Int, NDArray[np.str_]]:
     """Each id's place among the distinct ones in their order, and those; no nulls."""
     import pyarrow as pa
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,8 +58,11 @@ def with_id_type(column: pa.Array, id_type: IdType | None, name: str) -> Any:
     except pa.ArrowInvalid:
         bad = next(word for word in column.dictionary.to_pylist() if not _is_whole(word))
         raise InvalidDataError(
-            f"{name} ids must be whole numbers where id_type is 'int', got {bad!r}; leave out "
-            "id_type to keep ids as they are written"
+            f"{name} ids must be whole numbers "
+            + Message("where id_type is 'int'", "with --id-type int")
+            + f", got {bad!r}; leave "
+            + Message("out id_type", "it out")
+            + " to keep ids as they are written"
         ) from None
     return whole[column.indices.to_numpy()]
 

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from truerank.data.columns import (
+from truerank.arrays import Float32, Ids, Int, Mask
+from truerank.checks import check_one_of
+from truerank.data.duplicates import merge_duplicates, pair_order
+from truerank.data.ids import IdType
+from truerank.data.input_columns import (
     DUPLICATE_RULES,
     DuplicateRule,
     checked_timestamps,
     checked_weights,
     index_ids,
 )
-from truerank.data.ids import IdType
-from truerank.data.pairs import merge_duplicates, pair_order
 from truerank.data.positives import only_positives
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, Message
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 
     from truerank.data.summary import Summary
 
-Ids = NDArray[Any]
 """External ids as the caller knows them: integers or strings, sorted, without repeats."""
 
 _NOTHING = (
@@ -58,12 +59,12 @@ class Interactions:
         n_dropped: Pairs that were left out because their weight did not make them positives.
     """
 
-    indptr: NDArray[np.int64]
+    indptr: Int
     indices: NDArray[np.int32]
     user_ids: Ids
     item_ids: Ids
-    weights: NDArray[np.float32] | None = None
-    timestamps: NDArray[np.int64] | None = None
+    weights: Float32 | None = None
+    timestamps: Int | None = None
     n_dropped: int = 0
     _fingerprint: list[str] = field(default_factory=list, init=False, repr=False)
 
@@ -122,8 +123,7 @@ class Interactions:
         >>> data.user_ids.tolist(), data.items_of(0).tolist()
         (['al', 'bo'], [0, 1])
         """
-        if duplicates not in DUPLICATE_RULES:
-            raise InvalidArgumentError("duplicates", duplicates, f"one of {DUPLICATE_RULES}")
+        check_one_of("duplicates", duplicates, DUPLICATE_RULES)
         rows, users = index_ids(user, user_ids, "user")
         columns, items = index_ids(item, item_ids, "item")
         if len(rows) != len(columns):
@@ -146,7 +146,11 @@ class Interactions:
                 raise InvalidDataError(
                     f"{int(repeated.sum()):,} of {len(rows):,} rows repeat a (user, item) pair, "
                     f"the first is user {users[rows[first]]}, item {items[columns[first]]}; "
-                    "say what a repeat means with duplicates='first', 'last', 'sum' or 'max'"
+                    "say what a repeat means with "
+                    + Message(
+                        "duplicates='first', 'last', 'sum' or 'max'",
+                        "--duplicates first, last, sum or max",
+                    )
                 )
             rows, columns, weights, times = merge_duplicates(
                 rows, columns, weights, times, repeated, duplicates
@@ -304,7 +308,7 @@ class Interactions:
         table = read_csv(path, **columns, delimiter=delimiter, header=header, encoding=encoding)
         return cls.from_frame(table, **columns, **options)
 
-    def select(self, keep: NDArray[np.bool_]) -> Self:
+    def select(self, keep: Mask) -> Self:
         """The interactions where ``keep`` is true, over the same vocabularies."""
         if keep.shape != self.indices.shape or keep.dtype != bool:
             raise InvalidArgumentError(
@@ -337,12 +341,12 @@ class Interactions:
         return self.n_interactions
 
     @property
-    def user_counts(self) -> NDArray[np.int64]:
+    def user_counts(self) -> Int:
         """Interactions of each user."""
         return np.diff(self.indptr)
 
     @property
-    def item_counts(self) -> NDArray[np.int64]:
+    def item_counts(self) -> Int:
         """Interactions of each item."""
         return np.bincount(self.indices, minlength=self.n_items).astype(np.int64)
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from truerank.data.columns import checked_weights
-from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError
+from truerank.arrays import Float32, Mask
+from truerank.data.input_columns import checked_weights
+from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError, option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,8 +67,8 @@ def positive_rows(
     return table.filter(keep), len(keep) - int(np.count_nonzero(keep))
 
 
-def _positive(ratings: NDArray[np.float32], min_rating: float | None) -> NDArray[np.bool_]:
-    keep: NDArray[np.bool_] = ratings > 0 if min_rating is None else ratings >= min_rating
+def _positive(ratings: Float32, min_rating: float | None) -> Mask:
+    keep: Mask = ratings > 0 if min_rating is None else ratings >= min_rating
     if keep.all():
         return keep
     low, high = float(ratings.min()), float(ratings.max())
@@ -76,13 +76,13 @@ def _positive(ratings: NDArray[np.float32], min_rating: float | None) -> NDArray
         least = "above 0" if min_rating is None else f"at least {min_rating:g}"
         raise InvalidDataError(
             f"no rating is {least}, they run from {low:g} to {high:g}, so there are no positives; "
-            "say what counts as one with min_rating="
+            "say what counts as one with " + option("min_rating")
         )
     if min_rating is None:
         warnings.warn(
             f"{np.count_nonzero(~keep):,} of {len(keep):,} interactions have a rating of 0 or less "
             f"(the lowest is {low:g}) and do not count as positives; draw the line elsewhere with "
-            "min_rating=",
+            + option("min_rating"),
             DataWarning,
             stacklevel=5,
         )

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Indices, Int
 from truerank.data.interactions import Interactions
 
 
@@ -121,7 +121,7 @@ def summarise(data: Interactions) -> Summary:
     )
 
 
-def gini(counts: NDArray[np.integer[Any]]) -> float:
+def gini(counts: Indices) -> float:
     """The Gini coefficient of non-negative counts; see :func:`summarise` for the formula.
 
     >>> gini(np.array([5, 5, 5])), gini(np.array([0, 0, 0, 8]))
@@ -138,7 +138,7 @@ def _top(n: int, parts: int) -> int:
     return -(-n // parts)
 
 
-def _location(counts: NDArray[np.int64]) -> dict[str, float]:
+def _location(counts: Int) -> dict[str, float]:
     return {
         "median": float(np.median(counts)),
         "mean": float(counts.mean()),

@@ -3,11 +3,11 @@ r"""The demo data: interactions made up with the traits of real logs.
 **Popularity.** Item :math:`i` of rank :math:`r_i` (a random permutation of 0, 1, ...) has weight
 :math:`(1 + r_i / hn)^{-3/2}`: flat for the first :math:`hn` items, then falling like Zipf's law.
 
-**Taste.** The items stand on a shelf in random order, and neighbours are alike. A user has an
+**Taste.** The items stand on a line in random order, and neighbours are alike. A user has an
 endless list of favourite spots on it, drawn by popularity. A candidate comes from a window around
 spot :math:`k` of the list with probability :math:`p(1-p)^k`, by popularity within the window. The
-window is :math:`1/32` of the shelf, or :math:`1/32` of that, and so on, at random; or, with
-probability ``1 - taste``, the whole shelf. Every 64 candidates the list moves on by one spot, so
+window is :math:`1/32` of the line, or :math:`1/32` of that, and so on, at random; or, with
+probability ``1 - taste``, the whole line. Every 64 candidates the list moves on by one spot, so
 busy users have broader taste.
 
 **Drift.** Items appear over time, half of them before the log begins, and fade: at age
@@ -52,13 +52,15 @@ Not matched: pinterest-37501, whose popularity is flatter and whose taste is nar
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import IntEnum
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from truerank.arrays import Float, Int, Words
 from truerank.data.interactions import Interactions
-from truerank.data.synthetic_items import Draw, Shelf
 from truerank.errors import InvalidArgumentError
 from truerank.rng import Stream, addresses, checked_seed, uniforms
 
@@ -72,6 +74,72 @@ _BLOCK = 1 << 16  # interactions made at a time: bounds memory, changes nothing 
 _NEXT_SPOT = 64
 _LOYALTY = 0.65  # p
 _SPOTS = 1 - (1 - _LOYALTY) ** np.arange(1, 32)  # probability of one of the first 1, 2, ... spots
+_ZOOM = 32
+_NARROWEST = 30  # fewest items in a window
+_FADE, _LASTING = 0.1, 0.1  # f, as a share of the log, and q
+
+
+class Draw(IntEnum):
+    """What a random number of the demo data is for. Append only, like :class:`Stream`."""
+
+    RANK = 0
+    ORDER = 1
+    BIRTH = 2
+    ACTIVITY = 3
+    JOIN = 4
+    STAY = 5
+    SPOT = 6
+    ITEM = 7
+    CHOICE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticItems:
+    """Items on a line, neighbours alike. Memory: 24 bytes per item.
+
+    Attributes:
+        item: Item at each position.
+        mass: ``mass[p]``, the popularity of all positions before ``p``, in whole numbers, so that
+            the last bit of some processor's division cannot change a draw.
+        birth: When each item appears; the log runs from 0 to 1, half of the items are older.
+    """
+
+    item: Int
+    mass: Int
+    birth: Float
+
+    @classmethod
+    def make(cls, n_items: int, *, seed: int, head: float) -> SyntheticItems:
+        number = np.arange(n_items)
+        rank = np.empty(n_items, dtype=np.int64)
+        rank[np.argsort(addresses(seed, Stream.DEMO, Draw.RANK, number), kind="stable")] = number
+        item = np.argsort(addresses(seed, Stream.DEMO, Draw.ORDER, number), kind="stable")
+        fall = 1.0 + rank / (head * n_items)
+        weight = np.rint(2.0**32 / (fall * np.sqrt(fall))).astype(np.int64)
+        return cls(
+            item=item,
+            mass=np.concatenate([[0], np.cumsum(weight[item])]),
+            birth=2.0 * uniforms(addresses(seed, Stream.DEMO, Draw.BIRTH, number)) - 1.0,
+        )
+
+    def widths(self) -> Int:
+        """How many positions each window holds: ever fewer, and all of them at last."""
+        n = len(self.item)
+        widths = [max(n // _ZOOM, min(n, _NARROWEST))]
+        while widths[-1] // _ZOOM >= _NARROWEST:
+            widths.append(widths[-1] // _ZOOM)
+        return np.array([*widths, n])
+
+    def position(self, start: Int, stop: Int, u: Float) -> Int:
+        """The position in ``[start, stop)`` that ``u`` in [0, 1) falls on, by popularity."""
+        low = self.mass[start]
+        at = low + (u * (self.mass[stop] - low)).astype(np.int64)
+        return np.searchsorted(self.mass, at, side="right") - 1
+
+    def fresh(self, item: Int, time: Float) -> Float:
+        """The share of its popularity that an item has at a time: 0, then 1, then fading."""
+        age = time - self.birth[item]
+        return np.where(age < 0, 0.0, _LASTING + (1 - _LASTING) / (1 + np.maximum(age, 0) / _FADE))
 
 
 def generate(
@@ -123,7 +191,7 @@ def generate(
     if not head > 0:
         raise InvalidArgumentError("head", head, "positive")
     seed = checked_seed(seed)
-    shelf = Shelf.make(n_items, seed=seed, head=head)
+    items = SyntheticItems.make(n_items, seed=seed, head=head)
     wanted = _activity(n_users, seed=seed, mean=mean, fewest=fewest)
     wanted = np.minimum(wanted, n_items // 4)
     indptr = np.concatenate([[0], np.cumsum(wanted)])
@@ -135,7 +203,7 @@ def generate(
         users = np.arange(first, min(last, n_users))
         part = slice(indptr[users[0]], indptr[users[-1] + 1])
         indices[part], timestamps[part] = _choose(
-            users, wanted[users], shelf, seed=seed, taste=taste
+            users, wanted[users], items, seed=seed, taste=taste
         )
         first = int(users[-1]) + 1
     return Interactions(
@@ -156,14 +224,14 @@ def _activity(n_users: int, *, seed: int, mean: float, fewest: int) -> Int:
 
 
 def _choose(
-    users: Int, wanted: Int, shelf: Shelf, *, seed: int, taste: float
+    users: Int, wanted: Int, items: SyntheticItems, *, seed: int, taste: float
 ) -> tuple[NDArray[np.int32], Int]:
     """Items and times of these users: the first ``wanted`` new ones of their candidates.
 
     A user's candidates are an endless list addressed by (user, number); it is read in pieces
     until everybody has enough, and how long the pieces are does not matter.
     """
-    n_items = len(shelf.item)
+    n_items = len(items.item)
     join = uniforms(addresses(seed, Stream.DEMO, Draw.JOIN, users))
     stay = uniforms(addresses(seed, Stream.DEMO, Draw.STAY, users))
     stay = np.minimum(1 - join, 0.02 + 0.3 * stay * stay)
@@ -179,9 +247,9 @@ def _choose(
         read[missing] += more
         word = addresses(seed, Stream.DEMO, Draw.CHOICE, users[who], nth)
         u = uniforms(addresses(seed, Stream.DEMO, Draw.ITEM, users[who], nth))
-        item = _items(users[who], nth, word, u, shelf, seed=seed, taste=taste)
+        item = _items(users[who], nth, word, u, items, seed=seed, taste=taste)
         when = join[who] + stay[who] * _bits(word, 24, 24)
-        taken = _bits(word, 48, 16) < shelf.fresh(item, when)
+        taken = _bits(word, 48, 16) < items.fresh(item, when)
         tired = nth >= 16 * wanted[who] + 256  # all in reach is taken: from now on anything goes
         item = np.where(tired, (u * n_items).astype(np.int64), item)
         taken |= tired
@@ -202,20 +270,20 @@ def _choose(
 
 
 def _items(
-    user: Int, nth: Int, word: Words, u: Float, shelf: Shelf, *, seed: int, taste: float
+    user: Int, nth: Int, word: Words, u: Float, items: SyntheticItems, *, seed: int, taste: float
 ) -> Int:
     """The item of the user's ``nth`` candidate: a spot, a window around it, a place therein."""
     spot = nth // _NEXT_SPOT + np.searchsorted(_SPOTS, _bits(word, 12, 12), side="right")
     spot_u = uniforms(addresses(seed, Stream.DEMO, Draw.SPOT, user, spot))
-    n = len(shelf.item)
-    centre = shelf.place(np.zeros_like(user), np.full_like(user, n), spot_u)
-    widths = shelf.widths()
+    n = len(items.item)
+    centre = items.position(np.zeros_like(user), np.full_like(user, n), spot_u)
+    widths = items.widths()
     last = len(widths) - 1
-    u_level = _bits(word, 0, 12)  # below `taste` it falls evenly on the windows, above on the shelf
+    u_level = _bits(word, 0, 12)  # below `taste` it falls evenly on the windows, above on the line
     level = np.where(u_level < taste, u_level / max(taste, 2.0**-12) * last, last)
     width = widths[level.astype(np.int64)]
     start = np.clip(centre - width // 2, 0, n - width)
-    return shelf.item[shelf.place(start, start + width, u)]
+    return items.item[items.position(start, start + width, u)]
 
 
 def _bits(words: Words, shift: int, n: int) -> Float:

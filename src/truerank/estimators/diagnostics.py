@@ -8,6 +8,7 @@ import numpy as np
 
 from truerank.arrays import Float
 from truerank.data.id_order import distinct_ids
+from truerank.errors import Message
 from truerank.estimators.bounds.blind_spot import blind_spot, is_blind
 from truerank.estimators.bounds.ceiling import ceiling_notes
 from truerank.estimators.bounds.identification import compatible_set
@@ -41,7 +42,10 @@ def diagnose(
     if not bounds:
         examined = bool(table.is_exact.all())
         if not examined:
-            common.append("what the samples cannot tell was not examined (bounds=False)")
+            common.append(
+                "what the samples cannot tell was not examined "
+                + Message("(bounds=False)", "(--no-bounds)")
+            )
         notes = tuple(common)
         unbounded = Diagnostics(
             scored=scored, examined=examined, suspicions=suspicions, notes=notes

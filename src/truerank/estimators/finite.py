@@ -38,7 +38,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from truerank.arrays import Float
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, option
 from truerank.estimators.population import Population
 from truerank.estimators.problem import Problem
 from truerank.estimators.result import Estimate
@@ -66,7 +66,7 @@ def sampled_fraction(table: RankTable, population: Population = "infinite") -> f
     if table.n_users > there_are:
         raise InvalidDataError(
             f"the table holds {table.n_users:,} users and says that there are {there_are:,}; "
-            "correct n_population in its header, or pass population='infinite'"
+            "correct n_population in its header, or pass " + option("population", "infinite")
         )
     return table.n_users / there_are
 

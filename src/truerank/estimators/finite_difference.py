@@ -9,7 +9,7 @@ over joint resamples of the users.
 from __future__ import annotations
 
 from truerank.arrays import Float
-from truerank.errors import InvalidDataError
+from truerank.errors import InvalidDataError, option
 from truerank.estimators.finite import UserPart, finite_ratio, sampled_fraction, user_part
 from truerank.estimators.methods.table import make_method
 from truerank.estimators.population import Population
@@ -43,7 +43,7 @@ def difference_ratio(
     if fractions[0] != fractions[1]:
         raise InvalidDataError(
             f"the tables hold {fractions[0]:.3g} and {fractions[1]:.3g} of their users; rank both "
-            "models with one design, or pass population='infinite'"
+            "models with one design, or pass " + option("population", "infinite")
         )
     fraction = fractions[0]
     if fraction == 0 or method == "naive":

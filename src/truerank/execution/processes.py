@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from threadpoolctl import threadpool_limits
 
-from truerank.errors import InvalidArgumentError, TruerankError
+from truerank.checks import whole_number
+from truerank.errors import TruerankError
 from truerank.execution.executor import Result, Task, closed_after, windowed
 from truerank.numerics.threads import available_cores, check_workers
 
@@ -36,8 +37,7 @@ class Processes:
 
     def __post_init__(self) -> None:
         check_workers(self.workers)
-        if not isinstance(self.retries, int) or self.retries < 0:
-            raise InvalidArgumentError("retries", self.retries, "a whole number, at least 0")
+        whole_number("retries", self.retries, least=0)
 
     def imap(
         self, fn: Callable[[Task], Result], tasks: Iterable[Task]

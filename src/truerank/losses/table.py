@@ -1,51 +1,103 @@
-"""One table of losses by name, and what a trainer needs: any name or any function of the shape."""
+"""The table of losses by name, and what a trainer asks of it or of any function of the shape."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
-from truerank.errors import InvalidArgumentError, MissingExtraError
-from truerank.losses.entries import ENTRIES, INPUTS, entry_of
-from truerank.losses.parameters import check_parameters, check_temperature
+from truerank.checks import did_you_mean
+from truerank.errors import InvalidArgumentError
+from truerank.losses.checks import torch_for
+from truerank.losses.loss import INPUTS, Loss, LossFn, definition_of
+from truerank.losses.parameters import CHECKS, check_temperature
 
-if TYPE_CHECKING:
-    from torch import Tensor
+_FILES = {  # name of the loss and of its function: the file in this folder
+    "bpr": "bpr",
+    "bce": "bce",
+    "mse": "mse",
+    "ccl": "ccl",
+    "softmax": "softmax",
+    "sampled_softmax": "sampled_softmax",
+    "infonce": "infonce",
+    "mine": "mine",
+    "mine_plus": "mine",
+    "mse_debiased": "mse",
+    "ccl_debiased": "ccl",
+    "infonce_debiased": "infonce_debiased",
+}
 
-LossFn: TypeAlias = "Callable[..., Tensor]"
-"""``loss(pos, neg, **parameters) -> values``: (batch,), (batch, n) -> (batch,)."""
+DEFINITIONS: dict[str, Loss] = {
+    name: definition_of(getattr(import_module(f"truerank.losses.{file}"), name))
+    for name, file in _FILES.items()
+}
+"""What each file says of its losses, by name; without torch."""
+
+
+class UnknownLossError(InvalidArgumentError, KeyError):
+    """No loss has this name. Also a KeyError, so that the table is a mapping like any other."""
+
+    def __init__(self, name: object) -> None:
+        hint = did_you_mean(name, DEFINITIONS)
+        super().__init__("loss", name, f"one of {', '.join(DEFINITIONS)}", hint)
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # KeyError would put quotes around the sentence
+
+
+def definition(name: str) -> Loss:
+    """The loss of this name, or a sentence with the nearest name.
+
+    >>> definition("ccl").parameters
+    {'margin': 0.0, 'weight': 1.0}
+    """
+    if name not in DEFINITIONS:
+        raise UnknownLossError(name)
+    return DEFINITIONS[name]
 
 
 class LossTable(Mapping[str, LossFn]):
-    """Losses by name, read only; torch and the function are loaded when one is looked up."""
+    """Torch functions by name, read only; torch is loaded when one is looked up."""
 
     def __getitem__(self, name: str) -> LossFn:
-        module, _, function = entry_of(name).home.partition(":")
-        try:
-            loss: LossFn = getattr(import_module(f"truerank.losses.{module}"), function)
-        except ModuleNotFoundError as error:
-            if error.name != "torch":
-                raise
-            raise MissingExtraError("torch", "torch", f"the loss {name!r}") from None
-        return loss
+        function = definition(name).function
+        torch_for(f"the loss {name!r}")
+        return function
 
     def __contains__(self, name: object) -> bool:
-        return name in ENTRIES  # without loading torch
+        return name in DEFINITIONS  # without loading torch
 
     def __iter__(self) -> Iterator[str]:
-        return iter(ENTRIES)
+        return iter(DEFINITIONS)
 
     def __len__(self) -> int:
-        return len(ENTRIES)
+        return len(DEFINITIONS)
 
     def __repr__(self) -> str:
-        return f"LOSSES({', '.join(ENTRIES)})"
+        return f"LOSSES({', '.join(DEFINITIONS)})"
 
 
 LOSSES = LossTable()
+
+
+def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
+    """These are parameters of the loss ``name``, with values that it can use.
+
+    None is left to the loss where that is the default (the weight of ``infonce_debiased``).
+
+    >>> check_parameters("ccl", {"margin": 0.9, "weight": 150.0})
+    """
+    known = definition(name).parameters
+    for parameter, value in parameters.items():
+        if parameter not in known:
+            raise InvalidArgumentError(
+                "parameter", parameter, f"one that the loss {name!r} takes",
+                f"it takes {', '.join(known)}" if known else "it takes none",
+            )  # fmt: skip
+        if value is not None or known[parameter] is not None:
+            CHECKS[parameter](value)
 
 
 def resolve(loss: str | LossFn, **parameters: Any) -> LossFn:
@@ -64,7 +116,7 @@ def resolve(loss: str | LossFn, **parameters: Any) -> LossFn:
         function = loss
     else:
         raise InvalidArgumentError(
-            "loss", loss, "a name or a function of (pos, neg)", f"names are {', '.join(ENTRIES)}"
+            "loss", loss, "a name or a function of (pos, neg)", f"names are {', '.join(LOSSES)}"
         )
     return partial(function, **parameters) if parameters else function
 
@@ -81,7 +133,7 @@ def inputs_of(loss: str | LossFn) -> tuple[str, ...]:
     ('log_q',)
     """
     if isinstance(loss, str):
-        return entry_of(loss).inputs
+        return definition(loss).inputs
     bound = loss.keywords if isinstance(loss, partial) else {}
     return tuple(name for name in INPUTS if name in _signature(loss) and name not in bound)
 

@@ -52,15 +52,6 @@ def parameters_of(kind: type[Any]) -> dict[str, Any]:
     return {f.name: f.default for f in fields(kind) if f.init}
 
 
-def counted_flags(kind: type[Any]) -> frozenset[str]:
-    """Parameters of a model class that may be true, false or a number.
-
-    >>> sorted(counted_flags(model_class("mf")))
-    ['shared']
-    """
-    return frozenset(f.name for f in fields(kind) if f.init and f.type == "bool | int")
-
-
 def name_of(class_name: str) -> str | None:
     """The name of a class in the table; None if it is not there.
 

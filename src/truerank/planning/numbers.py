@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from truerank.checks import whole_number
 from truerank.errors import InvalidArgumentError
 from truerank.metrics import Metric
 
@@ -30,27 +31,23 @@ def is_finite(value: Any) -> bool:
     return real and not isinstance(value, bool) and bool(-most <= value <= most)
 
 
-def whole_number(name: str, value: Any, least: int, most: int, why: str) -> int:
-    """The value as an int, or a sentence with both limits and the reason of the upper one.
+def whole(name: str, value: Any, least: int = 1, most: int | None = None, why: str = "") -> int:
+    """The value as an int, also where it is written ``1e6``; else a sentence with the limits.
 
-    >>> whole_number("n_users", 1e6, 1, MOST_USERS, "floats end there")
+    >>> whole("n_users", 1e6, 1, MOST_USERS, "floats end there")
     1000000
     """
-    if is_finite(value) and least <= value <= most and value == int(value):
-        return int(value)
-    raise InvalidArgumentError(
-        name, value, f"a whole number, at least {least} and at most {most:,}", why
-    )
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)
+    return whole_number(name, value, least, most, hint=why)
 
 
 def checked_sizes(n_items: int, n_users: int, trials: int, metric: Metric) -> tuple[int, int, int]:
     """The three as whole numbers that can be simulated."""
     sizes = (
-        whole_number(
-            "n_items", n_items, 2, MOST_ITEMS, "numpy draws hypergeometric numbers up to there"
-        ),
-        whole_number("n_users", n_users, 1, MOST_USERS, "beyond it floats do not count one by one"),
-        whole_number("trials", trials, 1, MOST_TRIALS, "errors are then known to 0.1 %"),
+        whole("n_items", n_items, 2, MOST_ITEMS, "numpy draws hypergeometric numbers up to there"),
+        whole("n_users", n_users, 1, MOST_USERS, "beyond it floats do not count one by one"),
+        whole("trials", trials, 1, MOST_TRIALS, "errors are then known to 0.1 %"),
     )
     if metric.k is not None and metric.k > sizes[0]:
         raise InvalidArgumentError("metric", str(metric), f"with K at most the {sizes[0]:,} items")

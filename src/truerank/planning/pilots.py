@@ -1,4 +1,4 @@
-r"""What a pilot leaves open about the ranks: smooth laws drawn from their posterior.
+r"""What a pilot leaves open about the ranks: smooth distributions drawn from their posterior.
 
 ``auto`` fits the log-density of ranks by splines :math:`Qb` under a curvature penalty, whose
 strength the data choose (:mod:`truerank.estimators.methods.smooth`). Penalised likelihood is Bayes
@@ -6,16 +6,17 @@ with a smoothing prior, so what the pilot leaves open is, nearly,
 
 .. math::  b \sim \mathcal N(\hat b, V), \qquad V^{-1} = \text{penalised information at } \hat b,
 
-and each law is :math:`\pi_j \propto w_j \exp\{(Qb)_j\}` of one draw. The mean squared error over
-laws and trials is then what is to be expected *given the pilot*: curved laws, in which a blind
-design is off, count as much as the pilot allows them.
+and each distribution is :math:`\pi_j \propto w_j \exp\{(Qb)_j\}` of one draw. The mean squared
+error over distributions and trials is then what is to be expected *given the pilot*: curved
+distributions, in which a blind design is off, count as much as the pilot allows them.
 
 Not ``auto``'s distribution of the pilot's own users, nor resamples of that: these give every exact
-rank its own spike, are rougher than any law of many users, and predict too large an error.
-Nor the fit :math:`\hat b` alone: ``auto`` is at its best where the law is as smooth as it guessed.
+rank its own spike, are rougher than any distribution of many users, and predict too large an error.
+Nor the fit :math:`\hat b` alone: ``auto`` is at its best where the distribution is as smooth as it
+guessed.
 
-**Steps.** Where all users share one list, single items make steps that no smooth law has. In a
-pilot ranked in full the counts :math:`k_R` of the top ranks show it: they vary more than
+**Steps.** Where all users share one list, single items make steps that no smooth distribution has.
+In a pilot ranked in full the counts :math:`k_R` of the top ranks show it: they vary more than
 Poisson counts do. If a gamma factor of mean 1 and variance :math:`1/\kappa` per rank explains them
 better, by more than :math:`\tfrac12 \log` of the number of ranks (BIC), each draw gets factors
 
@@ -38,15 +39,15 @@ from truerank.estimators.methods.smooth import Smooth, SplineBasis, fit_smooth
 from truerank.estimators.problem import Problem
 from truerank.estimators.samples import Sample
 from truerank.metrics import Metric
-from truerank.planning.distributions import RankLaw
+from truerank.planning.distributions import RankDistribution
 from truerank.ranking import RankTable
 from truerank.rng import Stream, stream
 
-PILOT_LAWS = 16
+PILOT_DISTRIBUTIONS = 16
 """Draws from the posterior. Each costs one schedule for an adaptive design, about 40 ms."""
 
 STEP_SIZES = (0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
-"""Standard deviations of a rank's factor that are tried, as parts of the smooth law."""
+"""Standard deviations of a rank's factor that are tried, as parts of the smooth distribution."""
 
 
 def pilot_value(pilot: RankTable, metric: Metric) -> float:
@@ -55,8 +56,10 @@ def pilot_value(pilot: RankTable, metric: Metric) -> float:
     return float(RankGrid(edges).metric_values(metric) @ mass)
 
 
-def pilot_laws(pilot: RankTable, n_items: int, metric: Metric, *, seed: int = 0) -> list[RankLaw]:
-    """Laws that the pilot allows, or a sentence about why it cannot tell."""
+def pilot_distributions(
+    pilot: RankTable, n_items: int, metric: Metric, *, seed: int = 0
+) -> list[RankDistribution]:
+    """Distributions that the pilot allows, or a sentence about why it cannot tell."""
     _check(pilot, n_items, metric)
     sample = Sample.of(pilot)
     rows = sample.effective_rows(sample.weight)
@@ -72,19 +75,19 @@ def pilot_laws(pilot: RankTable, n_items: int, metric: Metric, *, seed: int = 0)
         cells = sample.cells.rank <= top
         np.add.at(seen, sample.cells.rank[cells] - 1, rows * shares[cells, 0])
     kappa = step_strength(seen, rows * basis.density(fit.b)[:top]) if exact else None
-    laws = []
-    for draw in range(PILOT_LAWS):
+    distributions = []
+    for draw in range(PILOT_DISTRIBUTIONS):
         own = stream(seed, Stream.BOOTSTRAP, draw)
         mass = basis.density(fit.b + root @ own.standard_normal(len(fit.b)))
         if kappa is not None:
             mass[:top] *= own.gamma(kappa + seen) / (kappa + rows * mass[:top])
             mass /= mass.sum()
-        laws.append(RankLaw(problem.grid, mass))
-    return laws
+        distributions.append(RankDistribution(problem.grid, mass))
+    return distributions
 
 
 def step_strength(seen: Float, smooth: Float) -> float | None:
-    r"""Strength of the steps that counts of ranks show about a smooth law; None if they show none.
+    r"""Strength of the steps in counts of ranks, about a smooth distribution, or None.
 
     The counts given the strength :math:`\kappa` are negative binomial,
 
@@ -94,7 +97,7 @@ def step_strength(seen: Float, smooth: Float) -> float | None:
 
     Args:
         seen: Users at each rank.
-        smooth: Users that the smooth law expects there.
+        smooth: Users that the smooth distribution expects there.
     """
     k, mu = seen, np.maximum(smooth * seen.sum() / smooth.sum(), 1e-12)
     poisson = float((k * np.log(mu) - mu).sum())

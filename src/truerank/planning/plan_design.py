@@ -1,6 +1,6 @@
 r"""``plan``: how many users and items to rank for a wanted error, before anything is ranked.
 
-A wish is one of three:
+What is wanted is one of three:
 
 * ``rel_error`` or ``abs_error``: the root mean squared error of the metric (bias included), as a
   part of its value or absolute, for future users, of whom those there are are a sample; with
@@ -19,9 +19,9 @@ what sampling items does to the two is taken as independent. That is mostly caut
 models meet the same rivals: for three pairs of models on ml-1m the factor in place of 2 was .4
 to 1.2 at n = 100, 1.2 to 2.3 at n = 1,000 and .8 to 1.9 for ``Adaptive()``.
 
-How errors are predicted is in :mod:`.planning_errors`, what is assumed about ranks in
-:mod:`.planning_laws` and :mod:`.planning_pilots`, costs in :mod:`.planning_costs`;
-docs/planning.md holds predictions against what was then observed.
+How errors are predicted is in :mod:`truerank.planning.predicted_error`, what is assumed about ranks
+in :mod:`truerank.planning.distributions` and :mod:`truerank.planning.pilots`, costs in
+:mod:`truerank.planning.costs`; docs/planning.md holds predictions against what was then observed.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from truerank.estimators.population import Population, checked_population
 from truerank.execution import Progress
 from truerank.metrics import Metric, MetricLike, as_metric
 from truerank.planning.costs import Rates, rates_of, scored_pairs
-from truerank.planning.distributions import SHAPES, RankLaw, typical_laws
-from truerank.planning.errors import TRIALS, PredictedError, predict
+from truerank.planning.distributions import SHAPES, RankDistribution, typical_distributions
 from truerank.planning.numbers import checked_sizes, is_finite
-from truerank.planning.pilots import pilot_laws, pilot_value
-from truerank.planning.precision_target import Wish
+from truerank.planning.pilots import pilot_distributions, pilot_value
+from truerank.planning.precision_target import PrecisionTarget
+from truerank.planning.predicted_error import TRIALS, PredictedError, predict
 from truerank.planning.result import Plan, PlanOption
 from truerank.ranking import Adaptive, Full, RankTable, Sampled, Users
-from truerank.ranking.design_spec import design_words
+from truerank.ranking.design_spec import format_design
 from truerank.ranking.designs import InnerDesign
 from truerank.rng import checked_seed
 
@@ -102,7 +102,7 @@ def plan(
         progress: Show a bar; only on a terminal if not given.
 
     Returns:
-        The plan. ``recommended`` is the quickest design that fulfils the wish, or ``Full()`` where
+        The plan. ``recommended`` is the quickest design that is precise enough, or ``Full()`` where
         that takes ten seconds at most.
 
     >>> found = plan(
@@ -115,11 +115,11 @@ def plan(
     chosen = as_metric(metric)
     n_items, n_users, trials = checked_sizes(n_items, n_users, trials, chosen)
     checked_seed(seed)
-    wish = Wish.of(
+    wanted = PrecisionTarget.of(
         rel_error, abs_error, detect, correlation=correlation, power=power, level=level,
         population=checked_population(population),
     )  # fmt: skip
-    laws, value, source = _laws(n_items, chosen, expected, pilot, seed)
+    distributions, value, source = _assumed(n_items, chosen, expected, pilot, seed)
     rates = rates_of(pairs_per_second, n_items)
     ways = _default_designs(n_items) if designs is None else [Full(), *_checked_designs(designs)]
     ways = list(dict.fromkeys(ways))
@@ -127,26 +127,32 @@ def plan(
     with Progress("trying designs", total=2 * trials * len(ways), enabled=progress) as bar:
         for way in ways:
             found = predict(
-                way, laws, chosen, n_users=n_users, trials=trials, seed=seed, step=bar.advance
+                way,
+                distributions,
+                chosen,
+                n_users=n_users,
+                trials=trials,
+                seed=seed,
+                step=bar.advance,
             )
             predictions.append(found)
-    target = wish.target(value)
+    target = wanted.target(value)
     options = [
-        _option(found, m, wish, value, n_items=n_items, n_users=n_users, rates=rates)
+        _option(found, m, wanted, value, n_items=n_items, n_users=n_users, rates=rates)
         for found in predictions
-        for m in _sizes(found, wish, target / value, n_users)
+        for m in _sizes(found, wanted, target / value, n_users)
     ]
     options = [replace(option, meets=option.error <= target) for option in options]
     if not any(option.meets for option in options):
-        raise wish.unreachable(min(option.error for option in options), value, n_users)
+        raise wanted.unreachable(min(option.error for option in options), value, n_users)
     options = _with_pareto(sorted(options, key=lambda option: (option.seconds, option.error)))
     return Plan(
         n_items=n_items,
         n_users=n_users,
         metric=str(chosen),
         value=value,
-        wish=str(wish),
-        population=wish.population,
+        wanted=str(wanted),
+        population=wanted.population,
         target=target,
         source=source,
         rates=rates,
@@ -155,9 +161,9 @@ def plan(
     )
 
 
-def _laws(
+def _assumed(
     n_items: int, metric: Metric, expected: float | None, pilot: RankTable | None, seed: int
-) -> tuple[list[RankLaw], float, str]:
+) -> tuple[list[RankDistribution], float, str]:
     if (expected is None) == (pilot is None):
         raise InvalidArgumentError(
             "expected", expected, "given, or a pilot in its place, and not both",
@@ -168,13 +174,17 @@ def _laws(
             "pilot", type(pilot).__name__, "a RankTable, as tr.rank makes and tr.read_ranks reads"
         )
     if pilot is not None:
-        found = pilot_laws(pilot, n_items, metric, seed=seed)
+        found = pilot_distributions(pilot, n_items, metric, seed=seed)
         return found, pilot_value(pilot, metric), f"ranks as in a pilot of {pilot.n_users:,} users"
     if not is_finite(expected):
         raise InvalidArgumentError("expected", expected, f"a number, roughly the {metric} there is")
     guess = float(expected or 0.0)
-    laws = typical_laws(n_items, metric, guess)
-    return laws, guess, f"{len(SHAPES)} typical laws with {metric} = {guess:g}"
+    distributions = typical_distributions(n_items, metric, guess)
+    return (
+        distributions,
+        guess,
+        f"{len(SHAPES)} typical rank distributions with {metric} = {guess:g}",
+    )
 
 
 def _checked_designs(designs: object) -> list[InnerDesign]:
@@ -198,11 +208,13 @@ def _default_designs(n_items: int) -> list[InnerDesign]:
     return ways
 
 
-def _sizes(found: PredictedError, wish: Wish, target: float, n_users: int) -> list[int]:
-    """Numbers of users worth a row: all of them, and as few as fulfil the wish."""
+def _sizes(
+    found: PredictedError, wanted: PrecisionTarget, target: float, n_users: int
+) -> list[int]:
+    """Numbers of users worth a row: all of them, and as few as are precise enough."""
     sizes = {n_users}
     for m in _rounded(n_users):
-        if wish.error(found, m, n_users) <= target:
+        if wanted.error(found, m, n_users) <= target:
             sizes.add(m)
             break
     if isinstance(found.design, Full) and n_users > RULE_OF_THUMB:
@@ -219,7 +231,7 @@ def _rounded(n_users: int) -> list[int]:
 def _option(
     found: PredictedError,
     m: int,
-    wish: Wish,
+    wanted: PrecisionTarget,
     value: float,
     *,
     n_items: int,
@@ -227,11 +239,11 @@ def _option(
     rates: Rates,
 ) -> PlanOption:
     design = found.design if m == n_users else Users(m, found.design)
-    bias, rest = wish.parts(found, m, n_users)
+    bias, rest = wanted.parts(found, m, n_users)
     pairs = scored_pairs(found.design, n_users=m, n_items=n_items, per_row=found.per_row)
     return PlanOption(
         design=design,
-        words=design_words(design),
+        words=format_design(design),
         n_users=m,
         error=value * float(np.sqrt(bias + rest)),
         bias=value * float(np.sqrt(bias)),

@@ -7,18 +7,18 @@ from typing import Literal
 
 import numpy as np
 
-from truerank.errors import InvalidArgumentError
+from truerank.errors import InvalidArgumentError, option
 from truerank.estimators.population import Population
-from truerank.planning.errors import PredictedError
 from truerank.planning.numbers import is_finite
+from truerank.planning.predicted_error import PredictedError
 from truerank.planning.user_sampling import critical_value, normal_quantile
 
 Kind = Literal["rel_error", "abs_error", "detect"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """One of three wishes; see :mod:`.planning`."""
+class PrecisionTarget:
+    """How precise a plan must be; see :mod:`truerank.planning.plan_design`."""
 
     kind: Kind
     size: float
@@ -38,15 +38,15 @@ class Wish:
         power: float,
         level: float,
         population: Population = "infinite",
-    ) -> Wish:
-        """The one wish that was made."""
+    ) -> PrecisionTarget:
+        """The one of the three that was given."""
         all_kinds: dict[Kind, float | None] = {
             "rel_error": rel_error, "abs_error": abs_error, "detect": detect
         }  # fmt: skip
         made = {kind: size for kind, size in all_kinds.items() if size is not None}
         if len(made) != 1:
             raise InvalidArgumentError(
-                "the wish", ", ".join(made) or None,
+                "what is wanted", ", ".join(made) or None,
                 "exactly one of rel_error, abs_error and detect",
                 "for instance rel_error=0.02",
             )  # fmt: skip
@@ -98,14 +98,15 @@ class Wish:
             return InvalidArgumentError(
                 self.kind, self.size,
                 f"at least {smallest:.2g}, the error for future users that {n_users:,} users leave",
-                "take more users, or say population='finite' for the metric of these alone",
+                "take more users, or say " + option("population", "finite")
+                + " for the metric of these alone",
             )  # fmt: skip
         smallest = best * self._certainty
         return InvalidArgumentError(
             self.kind, self.size,
             f"at least {smallest:.2g}, the smallest difference that {n_users:,} users can show "
             f"with {self.power:.0%} power",
-            "take more users, or models that are more alike (correlation=)",
+            "take more users, or models that are more alike (" + option("correlation") + ")",
         )  # fmt: skip
 
     def __str__(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from truerank.deprecation import renamed_parameters
 from truerank.errors import MissingExtraError
 from truerank.estimators.population import Population
 from truerank.estimators.summary_text import whose
@@ -55,6 +56,7 @@ class PlanOption:
         return {**values, "command": self.command}
 
 
+@renamed_parameters(wish="wanted")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What :func:`truerank.plan` found; printing it shows the table and the recommendation.
@@ -64,9 +66,9 @@ class Plan:
         n_users: Users there are.
         metric: In the notation ``recall@10``.
         value: Its assumed value.
-        wish: What was wanted, in words.
+        wanted: What was wanted, in words.
         population: Whose metric it is about: ``infinite``, future users; ``finite``, these users.
-        target: The error that fulfils it.
+        target: The largest error that is precise enough.
         source: Where the assumed ranks come from, in words.
         rates: Pairs scored per second.
         options: The designs, cheapest first.
@@ -77,7 +79,7 @@ class Plan:
     n_users: int
     metric: str
     value: float
-    wish: str
+    wanted: str
     population: Population
     target: float
     source: str
@@ -97,13 +99,23 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        plain = ("n_items", "n_users", "metric", "value", "wish", "population", "target", "source")
+        plain = (
+            "n_items",
+            "n_users",
+            "metric",
+            "value",
+            "wanted",
+            "population",
+            "target",
+            "source",
+        )
         return {
             **{name: getattr(self, name) for name in plain},
             "rates": asdict(self.rates),
             "options": [option.to_dict() for option in self.options],
             "recommended": self.recommended.to_dict(),
             "sentence": self.sentence,
+            "wish": self.wanted,  # its name in JSON until the next release
         }
 
     def to_frame(self) -> pd.DataFrame:
@@ -149,7 +161,7 @@ class Plan:
         speed = f"{_pairs(self.rates.full)} a second in full, {_pairs(self.rates.sampled)} sampled"
         lines = [
             f"{self.metric}, {self.n_items:,} items, {self.n_users:,} users",
-            f"wanted: {self.wish}",
+            f"wanted: {self.wanted}",
             f"assumed: {self.source}",
             f"pairs scored, {how}: {speed}",
             "",

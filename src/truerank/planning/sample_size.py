@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 
+from truerank.checks import check_positive
 from truerank.errors import InvalidArgumentError
 from truerank.planning.user_sampling import (
-    check_positive,
     critical_value,
     nearest_size,
     normal_quantile,
     spread_of,
 )
 
-__all__ = ["users_to_tell_apart", "users_to_tell_apart_paired"]
+__all__ = ["users_to_detect", "users_to_detect_paired"]
 
 
-def users_to_tell_apart(
+def users_to_detect(
     difference: float,
     *,
     p: float = 0.5,
@@ -34,7 +34,7 @@ def users_to_tell_apart(
     true difference of :math:`d` is then found in half of the cases only. (The test beside it has
     a one-sided hypothesis and a two-sided z; this is two-sided.) It also takes the two samples as
     independent. Models are ranked on the *same* users, so use
-    :func:`users_to_tell_apart_paired`; this one is for comparing with somebody's published value.
+    :func:`users_to_detect_paired`; this one is for comparing with somebody's published value.
 
     Args:
         difference: Difference to be found, absolute.
@@ -45,14 +45,14 @@ def users_to_tell_apart(
         n_comparisons: Comparisons made at once: k (k - 1) / 2 for all pairs of k models.
         population: Users there are, M; None for future users (an infinite population).
 
-    >>> users_to_tell_apart(0.01, power=0.5), users_to_tell_apart(0.01)
+    >>> users_to_detect(0.01, power=0.5), users_to_detect(0.01)
     (19207, 39244)
     """
     spread = math.sqrt(2.0) * spread_of(p, std)
-    return _to_tell_apart(difference, spread, power, level, n_comparisons, population)
+    return _needed(difference, spread, power, level, n_comparisons, population)
 
 
-def users_to_tell_apart_paired(
+def users_to_detect_paired(
     difference: float,
     *,
     p: float = 0.5,
@@ -85,9 +85,9 @@ def users_to_tell_apart_paired(
         n_comparisons: Comparisons made at once: k (k - 1) / 2 for all pairs of k models.
         population: Users there are, M; None for future users (an infinite population).
 
-    >>> users_to_tell_apart_paired(0.01, correlation=0.8)  # a fifth of the unpaired 39,244
+    >>> users_to_detect_paired(0.01, correlation=0.8)  # a fifth of the unpaired 39,244
     7849
-    >>> users_to_tell_apart_paired(0.01, discordance=0.05)
+    >>> users_to_detect_paired(0.01, discordance=0.05)
     3917
     """
     if (correlation is None) == (discordance is None):
@@ -105,10 +105,10 @@ def users_to_tell_apart_paired(
         if correlation is None or not -1 <= correlation < 1:
             raise InvalidArgumentError("correlation", correlation, "from -1 to below 1")
         spread = math.sqrt(2.0 * (1.0 - correlation)) * spread_of(p, std)
-    return _to_tell_apart(difference, spread, power, level, n_comparisons, population)
+    return _needed(difference, spread, power, level, n_comparisons, population)
 
 
-def _to_tell_apart(
+def _needed(
     difference: float,
     spread: float,
     power: float,
@@ -116,7 +116,7 @@ def _to_tell_apart(
     n_comparisons: int,
     population: int | None,
 ) -> int:
-    check_positive("difference", difference)
+    check_positive(difference=difference)
     if not 0.5 <= power < 1:
         raise InvalidArgumentError("power", power, "from 0.5 to below 1")
     found = (critical_value(level, n_comparisons) + normal_quantile(power)) / difference

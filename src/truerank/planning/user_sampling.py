@@ -1,9 +1,10 @@
 r"""How many users are enough, and how far off a sample of users may be.
 
 The metric of a model is a mean over users of values :math:`v_u` in :math:`[0, 1]`. A simple random
-sample of :math:`m` of :math:`M` users estimates it. Here are the margin of error by the normal law
-and the one that holds for any law (Hoeffding); :mod:`.telling_apart` has two models. Formulas of
-the dissertation have their labels, such as ``eq:m_moe``.
+sample of :math:`m` of :math:`M` users estimates it. Here are the margin of error by the normal
+distribution and the one that holds for any distribution (Hoeffding);
+:mod:`truerank.planning.sample_size` has two models. Formulas of the dissertation have their labels,
+such as ``eq:m_moe``.
 
 **Several models.** For :math:`k` statements to hold together each is made at level
 :math:`1 - \alpha / k` (Bonferroni). The text says that this multiplies the sample size. Not by
@@ -14,15 +15,18 @@ need 2.1 times the users of one.
 metric wanted is that of these :math:`M`: variances shrink by :math:`(M - m) / (M - 1)`. The text
 leaves this out. Without ``population`` the answer is for future users, an infinite population.
 
-**Rounding.** Sizes by the normal law are rounded to the nearest whole number, as in the text (1,067
-for 3 %), since the law itself is an approximation; those by Hoeffding are a guarantee, rounded up.
+**Rounding.** Sizes by the normal distribution are rounded to the nearest whole number, as in the
+text (1,067 for 3 %), since the distribution itself is an approximation; those by Hoeffding are a
+guarantee, rounded up.
 """
 
 from __future__ import annotations
 
 import math
 
+from truerank.checks import check_positive
 from truerank.errors import InvalidArgumentError
+from truerank.planning.numbers import whole
 
 __all__ = [
     "hoeffding_margin",
@@ -31,7 +35,7 @@ __all__ = [
     "users_for_margin",
 ]
 
-# ---------------------------------------------------------------- one model, normal law
+# ---------------------------------------------------------------- one model, normal distribution
 
 
 def margin_of_error(
@@ -94,12 +98,12 @@ def users_for_margin(
     >>> round(users_for_margin(0.01, n_models=10) / users_for_margin(0.01), 2)  # not ten times
     2.05
     """
-    check_positive("margin", margin)
+    check_positive(margin=margin)
     needed = (spread_of(p, std) * critical_value(level, n_models) / margin) ** 2
     return nearest_size(needed, population)
 
 
-# ---------------------------------------------------------------- one model, any law
+# ---------------------------------------------------------------- one model, any distribution
 
 
 def hoeffding_margin(
@@ -134,15 +138,15 @@ def users_by_hoeffding(
 
     .. math::  m = \frac{L\,(1 + 1/M)}{2 t^2 + L / M}, \qquad L = \log\frac{2k}{\alpha}
 
-    Twice the users of the normal law at p = 0.5, and far more for small values: the price of
-    assuming nothing.
+    Twice the users of the normal distribution at p = 0.5, and far more for small values: the price
+    of assuming nothing.
 
     >>> users_by_hoeffding(0.03), users_by_hoeffding(0.01)
     (2050, 18445)
     >>> users_by_hoeffding(0.01, population=20_000)
     9596
     """
-    check_positive("margin", margin)
+    check_positive(margin=margin)
     L = _log_odds(level, n_models)
     if population is None:
         return math.ceil(L / (2 * margin**2))
@@ -159,7 +163,7 @@ def critical_value(level: float, k: int) -> float:
 
 
 def normal_quantile(probability: float) -> float:
-    """The quantile of the standard normal law."""
+    """The quantile of the standard normal distribution."""
     from scipy.special import ndtri
 
     return float(ndtri(probability))
@@ -204,14 +208,7 @@ def nearest_size(needed: float, population: int | None) -> int:
 
 
 def _users(name: str, value: int, most: int | None = None) -> int:
-    if value < 1 or int(value) != value:
-        raise InvalidArgumentError(name, value, "a whole number, at least 1")
+    value = whole(name, value)
     if most is not None and value > _users("population", most):
         raise InvalidArgumentError(name, value, f"at most the {most:,} users there are")
-    return int(value)
-
-
-def check_positive(name: str, value: float) -> None:
-    """Refuse what is not above 0."""
-    if not value > 0:
-        raise InvalidArgumentError(name, value, "positive")
+    return value

@@ -112,7 +112,7 @@ def check_sizes(design: object, rows: Rows, names: NDArray[Any] | None) -> None:
         )  # fmt: skip
     raise InvalidArgumentError(
         name, n, f"{'less than' if design.replacement else 'at most'} {there}",
-        f"take a smaller sample, or Full(), or leave {name} out: it then adapts to each user",
+        f"take a smaller sample, or rank in full, or leave {name} out: it then adapts to each user",
     )  # fmt: skip
 
 

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields
-from typing import Any
+from dataclasses import fields, replace
 
 from truerank.errors import InvalidArgumentError
 from truerank.ranking.designs import Adaptive, Full, InnerDesign, Sampled, Users
+from truerank.spec import Setting, parse, settings_of, write
 
-DesignInWords = InnerDesign | Users
-
-REFERENCE_WORDS = "adaptive n0=100 n_max=3200 replacement"
+REFERENCE_SPEC = "adaptive n0=100 n_max=3200 replacement"
 """The dissertation's adaptive sampling."""
 
-_KINDS: dict[str, type[InnerDesign]] = {"full": Full, "sampled": Sampled, "adaptive": Adaptive}
-_READ: dict[str, Callable[[str], Any]] = {
-    "n": int,
-    "n0": int,
-    "n_max": int,
-    "growth": float,
-    "budget": float,
-    "top": int,
-    "m": int,
-}
+_KINDS: dict[str, type[InnerDesign | Users]] = {
+    "full": Full, "sampled": Sampled, "adaptive": Adaptive, "users": Users,
+}  # fmt: skip
+DESIGNS = ("full", "sampled", "adaptive", "reference", "users")
+"""First words of a design."""
 
 
-def parse_design(text: str) -> DesignInWords:
+def parse_design(text: str) -> InnerDesign | Users:
     """The design that the words describe; ``"reference"`` is the dissertation's adaptive one.
 
     ``users m=...`` stands before the design by which each of the m users is ranked.
@@ -38,65 +30,45 @@ def parse_design(text: str) -> DesignInWords:
     >>> parse_design("users m=5000 sampled n=100")
     Users(m=5000, inner=Sampled(n=100, replacement=False))
     """
-    words = text.split()
+    words = text.replace(",", " ").split()
     if words[:1] != ["users"]:
-        return _inner(words, text)
-    name, given, value = (words[1] if len(words) > 1 else "").partition("=")
-    if name != "m" or not given:
+        return _parsed(text)
+    start = next((i for i, word in enumerate(words) if i and "=" not in word), len(words))
+    users, inner = _parsed(" ".join(words[:start])), _parsed(" ".join(words[start:]) or "full")
+    if isinstance(inner, Users) or not isinstance(users, Users):
         raise InvalidArgumentError(
-            "design", text, "users with m=... and then how each is ranked",
-            "for instance 'users m=5000 full' or 'users m=5000 adaptive'",
-        )  # fmt: skip
-    m = _number(name, value, text)
-    return Users(m, _inner(words[2:] or ["full"], text))
+            "design", text, "written with users once", "for instance 'users m=5000 adaptive'"
+        )
+    return Users(users.m, inner)
 
 
-def _inner(words: list[str], text: str) -> InnerDesign:
-    if words == ["reference"]:
-        words = REFERENCE_WORDS.split()
-    if not words or words[0] not in _KINDS:
-        raise InvalidArgumentError(
-            "design", text, "full, sampled, adaptive, reference, or users before one of them",
-            "settings may follow: 'sampled n=100 replacement'",
-        )  # fmt: skip
-    kind = _KINDS[words[0]]
-    known = [f.name for f in fields(kind)]
-    values: dict[str, Any] = {}
-    for word in words[1:]:
-        name, given, value = word.partition("=")
-        if name not in known or given != ("" if name == "replacement" else "="):
-            raise InvalidArgumentError("design", text, f"{words[0]} with {_settings(known)}")
-        values[name] = _number(name, value, text) if given else True
-    return kind(**values)
-
-
-def _number(name: str, value: str, text: str) -> Any:
-    try:
-        return _READ[name](value)
-    except ValueError:
-        raise InvalidArgumentError("design", text, f"written with a number after {name}=") from None
-
-
-def design_words(design: DesignInWords) -> str:
+def format_design(design: InnerDesign | Users) -> str:
     """The shortest words for a design: :func:`parse_design` gives it back.
 
-    >>> design_words(Adaptive(n0=100, n_max=3200, replacement=True))
+    >>> format_design(Adaptive(n0=100, n_max=3200, replacement=True))
     'adaptive n0=100 n_max=3200 replacement'
-    >>> design_words(Users(5000))
+    >>> format_design(Users(5000))
     'users m=5000 full'
     """
     if isinstance(design, Users):
-        return f"users m={design.m} {design_words(design.inner)}"
-    words = [next(word for word, kind in _KINDS.items() if kind is type(design))]
-    for f in fields(design):
-        value = getattr(design, f.name)
-        if value == f.default:
-            continue
-        # Ten digits are enough for a factor or a budget, and 300 is shorter than 300.0.
-        words.append(f.name if value is True else f"{f.name}={value:.10g}")
-    return " ".join(words)
+        return f"{write('users', {'m': design.m})} {format_design(design.inner)}"
+    kind = next(word for word, kind in _KINDS.items() if kind is type(design))
+    said = {f.name: getattr(design, f.name) for f in fields(design)}
+    usual = {f.name: f.default for f in fields(design)}
+    return write(kind, {name: value for name, value in said.items() if value != usual[name]})
 
 
-def _settings(known: list[str]) -> str:
-    settings = [name if name == "replacement" else f"{name}=..." for name in known]
-    return " and ".join(settings) if settings else "nothing else"
+def _parsed(text: str) -> InnerDesign | Users:
+    spec = parse(
+        REFERENCE_SPEC if text.strip() == "reference" else text,
+        "design", DESIGNS, _settings, example="sampled n=100 replacement",
+    )  # fmt: skip
+    made: InnerDesign | Users = _KINDS[spec.kind](**spec.settings)
+    return made
+
+
+def _settings(kind: str) -> dict[str, Setting]:
+    if kind == "reference":  # which has its own
+        return {}
+    settings = settings_of(_KINDS[kind])
+    return {"m": replace(settings["m"], example="5000")} if kind == "users" else settings

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from truerank.arrays import Float, Int
 from truerank.data.id_order import distinct_ids
 from truerank.data.ids import signed
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, Message
 from truerank.metrics import Metric, MetricLike, as_metric
 from truerank.ranking.columns import (
     COLUMNS,
@@ -135,7 +135,10 @@ class RankTable:
             if different:
                 raise InvalidDataError(
                     f"these tables differ in {', '.join(different)}; only shards of one job can "
-                    "be joined: compare different models with tr.compare instead"
+                    "be joined: "
+                    + Message(
+                        "compare different models with tr.compare instead", "use truerank compare"
+                    )
                 )
         columns = {
             name: np.concatenate([getattr(table, name) for table in tables]) for name in COLUMNS
@@ -227,8 +230,11 @@ class RankTable:
         if not naive and not self.is_exact.all():
             raise InvalidDataError(
                 f"{int((~self.is_exact).sum()):,} of {len(self):,} ranks are sampled, so they do "
-                f"not give {chosen} of the catalogue; use tr.estimate, or naive=True for the "
-                "value on the samples"
+                f"not give {chosen} of the catalogue; "
+                + Message(
+                    "use tr.estimate, or naive=True for the value on the samples",
+                    "use another --method",
+                )
             )
         return chosen
 

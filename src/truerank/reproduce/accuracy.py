@@ -23,7 +23,7 @@ from truerank.estimators.methods.table import make_method
 from truerank.estimators.simulate import simulate
 from truerank.metrics import Metric
 from truerank.ranking import RankTable
-from truerank.reproduce.design_words import REFERENCE_WORDS, parse_design
+from truerank.ranking.design_spec import REFERENCE_SPEC, parse_design
 from truerank.reproduce.exact_ranks import ExactRanks
 from truerank.reproduce.fits import Fits
 from truerank.reproduce.fitted import ModelName
@@ -35,18 +35,18 @@ LARGEST_K = 50
 DISSERTATION_METHODS = ("mes", "mle", "bv", "bv-mes", "bv-mle", "mn-mes", "mn-mle")
 """The seven estimators of tab:recall_error_100_cp."""
 
-OURS, REFERENCE = ("adaptive", "auto"), (REFERENCE_WORDS, "mle")
+OURS, REFERENCE = ("adaptive", "auto"), (REFERENCE_SPEC, "mle")
 """(design, method): what we recommend, and the dissertation's adaptive MLE."""
 
 DEFAULT_PLAN: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("sampled n=100 replacement", ("naive", "mle", "auto")),
     ("sampled n=500 replacement", ("mle", "auto")),
-    (REFERENCE_WORDS, ("mle", "auto")),
+    (REFERENCE_SPEC, ("mle", "auto")),
     ("adaptive", ("mle", "auto")),
 )
 """Designs in words and the methods that suit each."""
 
-Plan = Sequence[tuple[str, Sequence[str]]]
+StudyPlan = Sequence[tuple[str, Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class Accuracy:
 
 def measure(
     pair: ExactRanks,
-    plan: Plan = DEFAULT_PLAN,
+    plan: StudyPlan = DEFAULT_PLAN,
     *,
     repeats: int = 20,
     seed: int = 0,
@@ -305,7 +305,7 @@ def ratios(lines: Sequence[Accuracy]) -> list[Ratio]:
     return [one for one in found if one is not None]
 
 
-def make_plan(designs: Sequence[str], methods: Sequence[str]) -> Plan:
+def make_plan(designs: Sequence[str], methods: Sequence[str]) -> StudyPlan:
     """The plan for what was asked; what was left out is the default.
 
     ``"dissertation"`` stands for its seven methods. With methods but no designs, every
@@ -316,7 +316,7 @@ def make_plan(designs: Sequence[str], methods: Sequence[str]) -> Plan:
         wanted += DISSERTATION_METHODS if method == "dissertation" else [method]
     for method in wanted:
         make_method(method, {})  # refuses what it does not know
-    chosen = [REFERENCE_WORDS if words.strip() == "reference" else words for words in designs]
+    chosen = [REFERENCE_SPEC if words.strip() == "reference" else words for words in designs]
     for words in chosen:
         parse_design(words)
     suited = dict(DEFAULT_PLAN)

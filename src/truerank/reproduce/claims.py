@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from truerank.arrays import Float
 from truerank.comparison.corrections import adjust
 from truerank.comparison.named_tests import run_test
 
@@ -65,7 +63,7 @@ class Judged(Protocol):
     def row(self) -> Printed:
         """What was asked for."""
 
-    def per_user(self, metric: str) -> NDArray[np.float64]:
+    def per_user(self, metric: str) -> Float:
         """The metric of each user; the same users in every row."""
 
 

@@ -24,8 +24,8 @@ from truerank.estimators.methods.table import SLOW_TO_REFIT
 from truerank.estimators.simulate import simulate
 from truerank.metrics import Metric
 from truerank.ranking import RankTable
-from truerank.reproduce.accuracy import MEASURES, Plan
-from truerank.reproduce.design_words import REFERENCE_WORDS, parse_design
+from truerank.ranking.design_spec import REFERENCE_SPEC, parse_design
+from truerank.reproduce.accuracy import MEASURES, StudyPlan
 from truerank.reproduce.exact_ranks import ExactRanks
 from truerank.reproduce.fits import Fits
 from truerank.rng import Stream, stream
@@ -35,10 +35,10 @@ TARGETS: tuple[Target, ...] = ("fresh users", "same users")
 
 CUTOFFS = (1, 5, 10, 20, 50)
 
-DEFAULT_COVERAGE_PLAN: Plan = (
+DEFAULT_COVERAGE_PLAN: StudyPlan = (
     ("sampled n=100 replacement", ("naive", "mle", "bv-mle", "mn-mle", "auto")),
     ("sampled n=500 replacement", ("auto",)),
-    (REFERENCE_WORDS, ("mle", "auto")),
+    (REFERENCE_SPEC, ("mle", "auto")),
     ("adaptive", ("mle", "auto")),
 )
 """Designs in words and the methods measured on each; mle at n = 500 takes seconds an interval."""
@@ -82,7 +82,7 @@ class Coverage:
 
 def measure_coverage(
     pair: ExactRanks,
-    plan: Plan = DEFAULT_COVERAGE_PLAN,
+    plan: StudyPlan = DEFAULT_COVERAGE_PLAN,
     *,
     repeats: int = 40,
     n_boot: int = 200,

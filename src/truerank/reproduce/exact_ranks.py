@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from truerank.data import Interactions, load_dataset
-from truerank.data.registry.load import available
+from truerank.data.registry.load import DATASETS, available
 from truerank.data.registry.locations import cache_folder
 from truerank.errors import FileFormatError
 from truerank.files import readable_errors
@@ -24,18 +24,6 @@ Candidates = Literal["all", "unseen"]
 
 SPLIT_SEED = 0
 """Of every random choice of a held-out item: part of what defines these ranks."""
-
-PUBLISHED_SPLITS = (
-    "pinterest-37501",
-    "pinterest-20",
-    "gowalla",
-    "yelp2018",
-    "amazon-book",
-    "ml-1m-ncf",
-    "deepcf-lastfm",
-    "yelp-social",
-)
-"""Sets with a fixed split; the others are split here, one random item of each user held out."""
 
 MEASURED = ("pinterest-37501", "ml-1m", "gowalla", "yelp2018", "lastfm-hetrec")
 """The data sets of docs/accuracy.md."""
@@ -73,7 +61,7 @@ def one_item_split(data: str) -> Split:
     """
     if data == "demo":
         return leave_one_out(load_dataset("demo"), by="latest", seed=SPLIT_SEED)
-    if data not in PUBLISHED_SPLITS:
+    if data not in DATASETS or not DATASETS[data].fixed_split:
         pairs = replace(load_dataset(data), weights=None)
         return leave_one_out(pairs, seed=SPLIT_SEED)
     split = published(data, overlap="drop", new_users="drop")

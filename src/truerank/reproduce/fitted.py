@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from truerank.checks import did_you_mean
 from truerank.data import Interactions
 from truerank.errors import InvalidArgumentError, MissingExtraError
 from truerank.models import EASE, ItemKNN, Popularity
@@ -45,8 +45,7 @@ class ModelName:
         if not size.isdigit():
             kind, size = text, ""
         if kind not in USUAL_SIZES:
-            near = difflib.get_close_matches(kind, USUAL_SIZES, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "a size may follow: als-45"
+            hint = did_you_mean(kind, USUAL_SIZES) or "a size may follow: als-45"
             raise InvalidArgumentError("model", text, f"one of {', '.join(USUAL_SIZES)}", hint)
         usual = USUAL_SIZES[kind]
         if size and (usual is None or int(size) < 1):

@@ -11,6 +11,7 @@ from importlib.resources import files
 from itertools import product
 from typing import Any
 
+from truerank.checks import check_one_of
 from truerank.data import Interactions, load_dataset
 from truerank.data.filters import active_users, at_least
 from truerank.data.synthetic import generate
@@ -21,7 +22,7 @@ from truerank.split import Split, strong_generalization
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class LinearRow:
     """One row of the table: a model and its grid, or what is learned around another row.
 
     Attributes:
@@ -61,16 +62,14 @@ class Recipe:
     metrics: tuple[str, ...]
     select_by: str
     data: dict[str, dict[str, Any]]
-    rows: tuple[Row, ...]
+    rows: tuple[LinearRow, ...]
     questions: tuple[Question, ...]
 
-    def row(self, name: str) -> Row:
+    def row(self, name: str) -> LinearRow:
         """The row of this name."""
-        for row in self.rows:
-            if row.name == name:
-                return row
-        names = ", ".join(row.name for row in self.rows)
-        raise InvalidArgumentError("row", name, f"one of {names}")
+        rows = {row.name: row for row in self.rows}
+        check_one_of("row", name, rows)
+        return rows[name]
 
     def splits(self, data: str, interactions: Interactions | None = None) -> tuple[Split, Split]:
         """Two splits with one training part: test users, and validation users.
@@ -80,8 +79,7 @@ class Recipe:
             interactions: Other data in its place, such as generated ones, not filtered; a test
                 and a validation group may be at most a tenth of their users.
         """
-        if data not in self.data:
-            raise InvalidArgumentError("data", data, f"one of {', '.join(self.data)}")
+        check_one_of("data", data, self.data)
         how, rule = self.data[data], dict(self.data[data]["split"])
         if interactions is None:
             interactions = filtered(load_dataset(data), how)
@@ -172,6 +170,6 @@ def linear_recipe() -> Recipe:
         metrics=tuple(raw["metrics"]),
         select_by=raw["select_by"],
         data=raw["data"],
-        rows=tuple(Row(**row) for row in raw["row"]),
+        rows=tuple(LinearRow(**row) for row in raw["row"]),
         questions=tuple(Question(**question) for question in raw["question"]),
     )

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Float
 from truerank.data import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.files import readable_errors, written_whole
@@ -26,7 +26,7 @@ from truerank.models.linear.grid_of_spectrum import SHRINKAGES, SpectrumGrid
 from truerank.models.linear.spectrum import Spectrum, decompose
 from truerank.models.names import model_class
 from truerank.ranking import Full, RankTable, rank
-from truerank.reproduce.linear_recipe import Recipe, Row, combinations, linear_recipe
+from truerank.reproduce.linear_recipe import LinearRow, Recipe, combinations, linear_recipe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,7 +43,7 @@ class Line:
         table: Exact ranks of the test users.
     """
 
-    row: Row
+    row: LinearRow
     setting: dict[str, Any]
     validation: float
     tried: int
@@ -51,7 +51,7 @@ class Line:
     seconds: float
     table: RankTable
 
-    def per_user(self, metric: str) -> NDArray[np.float64]:
+    def per_user(self, metric: str) -> Float:
         """The metric of each test user."""
         return self.table.per_user(metric)[1]
 
@@ -92,7 +92,7 @@ class LinearTable:
                 yield self.line(row)
                 step(row.name)
 
-    def line(self, row: Row) -> Line:
+    def line(self, row: LinearRow) -> Line:
         """A row, from the cache or made now."""
         kept = self._kept(row)
         if kept is not None:
@@ -117,7 +117,7 @@ class LinearTable:
         ranks = [r.grid[self.data]["rank"] for r in self.recipe.rows if self._by_spectrum(r)]
         return decompose(self.test.train, max(max(values) for values in ranks))
 
-    def nearby(self, row: Row, setting: dict[str, Any], **more: Any) -> Nearby:
+    def nearby(self, row: LinearRow, setting: dict[str, Any], **more: Any) -> Nearby:
         """A nearby row with these settings, learned."""
         base, settings = self._base(row.base), setting | more
         if "c_share" in settings:
@@ -130,7 +130,7 @@ class LinearTable:
             validation=(history, self.judges.held_out),
         )
 
-    def _best(self, row: Row) -> tuple[dict[str, Any], Any, float, int]:
+    def _best(self, row: LinearRow) -> tuple[dict[str, Any], Any, float, int]:
         """The best setting by the validation users, the first of equals; one model is held."""
         candidates = self._nearby(row) if row.base else self._ordinary(row)
         best, tried = next(candidates), 1
@@ -140,19 +140,19 @@ class LinearTable:
                 best = candidate
         return *best, tried
 
-    def _nearby(self, row: Row) -> Iterator[tuple[dict[str, Any], Any, float]]:
+    def _nearby(self, row: LinearRow) -> Iterator[tuple[dict[str, Any], Any, float]]:
         for setting in combinations(row.learn):
             model = self.nearby(row, setting)
             yield setting, model, float(model.values.max())
 
-    def _ordinary(self, row: Row) -> Iterator[tuple[dict[str, Any], Any, float]]:
+    def _ordinary(self, row: LinearRow) -> Iterator[tuple[dict[str, Any], Any, float]]:
         if self.data not in row.grid:
             raise InvalidArgumentError("row", row.name, f"one with a grid for {self.data}")
         for setting, model in self._models(row, list(combinations(row.grid[self.data]))):
             table = rank(model, self.judges, Full(), progress=False)
             yield setting, model, float(table.per_user(self.recipe.select_by)[1].mean())
 
-    def _models(self, row: Row, settings: list[dict[str, Any]]) -> Iterator[tuple[Any, Any]]:
+    def _models(self, row: LinearRow, settings: list[dict[str, Any]]) -> Iterator[tuple[Any, Any]]:
         kind = model_class(row.model)
         if not self._by_spectrum(row):
             yield from ((s, kind(**s).fit(self.test.train)) for s in settings)
@@ -160,7 +160,7 @@ class LinearTable:
         grid = SpectrumGrid(self.spectrum, self.test.train, kind.__name__)
         yield from ((s, grid.model(**s)) for s in settings)
 
-    def _by_spectrum(self, row: Row) -> bool:
+    def _by_spectrum(self, row: LinearRow) -> bool:
         return bool(row.model) and model_class(row.model).__name__ in SHRINKAGES
 
     def _base(self, name: str) -> Any:
@@ -172,7 +172,7 @@ class LinearTable:
             self._bases[name] = model.fit(self.test.train, **more)
         return self._bases[name]
 
-    def _path(self, row: Row) -> Path | None:
+    def _path(self, row: LinearRow) -> Path | None:
         if self.cache is None:
             return None
         with readable_errors(self.cache):
@@ -191,7 +191,7 @@ class LinearTable:
         with written_whole(path.with_suffix(".json"), force=True) as temporary:
             temporary.write_text(json.dumps(noted), encoding="utf-8")
 
-    def _kept(self, row: Row) -> Line | None:
+    def _kept(self, row: LinearRow) -> Line | None:
         path = self._path(row)
         if path is None or not path.with_suffix(".json").is_file():
             return None
@@ -200,7 +200,7 @@ class LinearTable:
             return None
         return Line(row=row, table=RankTable.from_parquet(path), **noted)
 
-    def _made_for(self, row: Row) -> str:
+    def _made_for(self, row: LinearRow) -> str:
         """What a finished row depends on: the split, its settings, and its base's chosen one."""
         asked = {"grid": row.grid.get(self.data), "learn": row.learn, "model": row.model}
         if row.base:

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
 
-from truerank.errors import InvalidArgumentError
+from truerank.checks import check_one_of
 from truerank.losses.parameters import PARAMETERS
 from truerank.reproduce.claims import Question
 
@@ -101,8 +101,7 @@ class LossRecipe:
 
 def _named(what: str, name: str, known: Mapping[str, T]) -> T:
     """The entry of this name, or a sentence that lists the names."""
-    if name not in known:
-        raise InvalidArgumentError(what, name, f"one of {', '.join(known)}")
+    check_one_of(what, name, known)
     return known[name]
 
 

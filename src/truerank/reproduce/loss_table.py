@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Float
 from truerank.errors import FileFormatError, InvalidArgumentError
 from truerank.files import readable_errors, written_whole
 from truerank.models.mf import MF
 from truerank.ranking import Full, RankTable, rank
 from truerank.reproduce.loss_recipe import LossCurve, LossRecipe, LossRow, loss_recipe
-from truerank.reproduce.loss_trials import Trial, recorded_trials, trial_key
+from truerank.reproduce.loss_trials import LossTrial, recorded_trials, trial_key
 from truerank.split import Split, published
 
 
@@ -44,11 +44,11 @@ class LossLine:
     """
 
     row: LossRow
-    tried: tuple[Trial, ...]
-    chosen: Trial
+    tried: tuple[LossTrial, ...]
+    chosen: LossTrial
     tables: tuple[RankTable, ...]
 
-    def per_user(self, metric: str) -> NDArray[np.float64]:
+    def per_user(self, metric: str) -> Float:
         """The metric of each test user, mean over seeds."""
         by_seed = [table.per_user(metric)[1] for table in self.tables]
         return np.asarray(np.mean(by_seed, axis=0))
@@ -65,7 +65,7 @@ def reached(line: LossLine, data: str, recipe: LossRecipe) -> bool:
     return bool((means >= (1.0 - recipe.within) * printed).all())
 
 
-class LossTable:
+class LossTableRuns:
     """Trains rows when they are asked for.
 
     Memory: the training of a model. The cache holds a few numbers of every trial, and the ranks by
@@ -89,7 +89,7 @@ class LossTable:
         split: Split | None = None,
         cache: Path | None = None,
         workers: int | None = None,
-        known: Mapping[str, Trial] | None = None,
+        known: Mapping[str, LossTrial] | None = None,
     ) -> None:
         self.data, self.workers = data, workers
         self.known = recorded_trials() if known is None else known
@@ -121,7 +121,9 @@ class LossTable:
             step()
         return LossLine(row=row, tried=tried, chosen=best, tables=tuple(tables))
 
-    def search(self, row: LossRow, step: Callable[[], None] = lambda: None) -> tuple[Trial, ...]:
+    def search(
+        self, row: LossRow, step: Callable[[], None] = lambda: None
+    ) -> tuple[LossTrial, ...]:
         """Every setting of the row, judged by the validation users; the test stays out of it."""
         return tuple(
             self.trial(row, setting, self.recipe.seeds[0], step) for setting in self._tried(row)
@@ -134,9 +136,9 @@ class LossTable:
 
     def curve(
         self, curve: LossCurve, step: Callable[[], None] = lambda: None
-    ) -> dict[str, list[Trial]]:
+    ) -> dict[str, list[LossTrial]]:
         """The trials of a figure, by row."""
-        found: dict[str, list[Trial]] = {name: [] for name in curve.values}
+        found: dict[str, list[LossTrial]] = {name: [] for name in curve.values}
         for row, setting in self._points(curve):
             found[row.name].append(self.trial(row, setting, self.recipe.seeds[0], step))
         return found
@@ -157,7 +159,7 @@ class LossTable:
         setting: Mapping[str, Any],
         seed: int,
         step: Callable[[], None] = lambda: None,
-    ) -> Trial:
+    ) -> LossTrial:
         """What this setting comes to; ``step`` is called if it had to be trained."""
         found = self._found(row, setting, seed)
         if found is not None:
@@ -166,11 +168,11 @@ class LossTable:
         step()
         return trial
 
-    def _train(self, row: LossRow, setting: Mapping[str, Any], seed: int) -> Trial:
+    def _train(self, row: LossRow, setting: Mapping[str, Any], seed: int) -> LossTrial:
         model = MF(**self.recipe.settings(row, setting), seed=seed)
         start = time.perf_counter()
         model.fit(self.split.train, workers=self.workers)
-        trial = Trial(
+        trial = LossTrial(
             setting=dict(setting),
             seed=seed,
             validation=float(np.nanmax(model.validations)),
@@ -183,7 +185,7 @@ class LossTable:
             temporary.write_text(trial.to_json(), encoding="utf-8")
         return trial
 
-    def ranks(self, row: LossRow, trial: Trial, seed: int) -> RankTable:
+    def ranks(self, row: LossRow, trial: LossTrial, seed: int) -> RankTable:
         """Train what was chosen on everything, with this seed, and rank the test users."""
         path = self._path(row, trial.setting, trial.seed)
         course = hashlib.sha256(json.dumps(trial.rates).encode()).hexdigest()[:8]
@@ -209,11 +211,11 @@ class LossTable:
             )
         return row.tried[self.data]
 
-    def _found(self, row: LossRow, setting: Mapping[str, Any], seed: int) -> Trial | None:
+    def _found(self, row: LossRow, setting: Mapping[str, Any], seed: int) -> LossTrial | None:
         """The trial, if it was made before."""
         path = self._path(row, setting, seed)
         if path.is_file():
-            found: Trial | None = _read_trial(path)
+            found: LossTrial | None = _read_trial(path)
         else:
             found = self.known.get(self.key(row, setting, seed))
         # The same training may be known by other words, such as a curve's.
@@ -224,9 +226,9 @@ class LossTable:
         return self.cache / f"{self.data}-{row.loss}-{self.key(row, setting, seed)}.json"
 
 
-def _read_trial(path: Path) -> Trial:
+def _read_trial(path: Path) -> LossTrial:
     try:
-        return Trial.of(json.loads(path.read_text(encoding="utf-8")))
+        return LossTrial.of(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError) as error:
         raise FileFormatError(
             f"{path} does not hold a finished training; remove it, and it is made again"

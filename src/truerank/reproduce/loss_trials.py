@@ -21,7 +21,7 @@ RECORD = "loss_trials.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class LossTrial:
     """One training, judged by the validation users.
 
     Attributes:
@@ -43,7 +43,7 @@ class Trial:
     seconds: float
 
     @classmethod
-    def of(cls, content: Mapping[str, Any]) -> Trial:
+    def of(cls, content: Mapping[str, Any]) -> LossTrial:
         """A trial that was kept as JSON."""
         return cls(**{**content, "rates": tuple(content["rates"])})
 
@@ -59,13 +59,13 @@ def trial_key(fingerprint: str, settings: Mapping[str, Any], seed: int) -> str:
 
 
 @cache
-def recorded_trials() -> Mapping[str, Trial]:
+def recorded_trials() -> Mapping[str, LossTrial]:
     """The trials of the record, by their keys."""
     text = files("truerank.reproduce") / "recipes" / RECORD
-    return {key: Trial.of(trial) for key, trial in json.loads(text.read_text("utf-8")).items()}
+    return {key: LossTrial.of(trial) for key, trial in json.loads(text.read_text("utf-8")).items()}
 
 
-def write_record(path: Path, trials: Iterable[tuple[str, Trial]]) -> None:
+def write_record(path: Path, trials: Iterable[tuple[str, LossTrial]]) -> None:
     """All of these trials, in their order, a line each."""
     lines = ",\n".join(f"{json.dumps(key)}: {trial.to_json()}" for key, trial in trials)
     with written_whole(path) as temporary:

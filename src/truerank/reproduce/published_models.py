@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from truerank.checks import check_one_of
 from truerank.data.registry.load import load_arrays
-from truerank.errors import InvalidArgumentError
 from truerank.estimators import Estimate, estimate
 from truerank.files import readable_errors, written_whole
 from truerank.models.names import model_class
@@ -24,7 +24,7 @@ from truerank.split import Split, published
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class PublishedRow:
     """A model with a setting, on a data set with a published split.
 
     Attributes:
@@ -64,7 +64,7 @@ class Found:
         seconds: Of fitting, mean over runs.
     """
 
-    row: Row
+    row: PublishedRow
     metrics: tuple[str, ...]
     values: tuple[tuple[float, ...], ...]
     std_errors: tuple[float, ...]
@@ -101,16 +101,17 @@ class Found:
         }
 
 
-def wanted_rows(data: list[str] | None = None, names: list[str] | None = None) -> list[Row]:
+def wanted_rows(
+    data: list[str] | None = None, names: list[str] | None = None
+) -> list[PublishedRow]:
     """Rows of the recipe, those of given data sets and names if any."""
-    rows = [Row(**_tuples(row)) for row in _recipe()["row"]]
+    rows = [PublishedRow(**_tuples(row)) for row in _recipe()["row"]]
     for what, given, known in (
         ("data", data, [row.data for row in rows]),
         ("row", names, [row.name for row in rows]),
     ):
         for one in given or []:
-            if one not in known:
-                raise InvalidArgumentError(what, one, f"one of {', '.join(dict.fromkeys(known))}")
+            check_one_of(what, one, dict.fromkeys(known))
     return [
         row
         for row in rows
@@ -118,7 +119,7 @@ def wanted_rows(data: list[str] | None = None, names: list[str] | None = None) -
     ]
 
 
-def run(row: Row, cache: Path | None = None) -> Found:
+def run(row: PublishedRow, cache: Path | None = None) -> Found:
     """Fit and rank a row, or take it from the cache if it was run before.
 
     Memory: one fitted model and the exact ranks of its test pairs.
@@ -148,7 +149,7 @@ def run(row: Row, cache: Path | None = None) -> Found:
     return found
 
 
-def kept(row: Row, cache: Path | None) -> Found | None:
+def kept(row: PublishedRow, cache: Path | None) -> Found | None:
     """What came out of a row before, if the cache has it."""
     path = _kept_at(row, cache)
     if path is None or not path.is_file():
@@ -157,11 +158,11 @@ def kept(row: Row, cache: Path | None) -> Found | None:
     return Found(row=row, metrics=_metrics(row), **_tuples(noted))
 
 
-def _metrics(row: Row) -> tuple[str, ...]:
+def _metrics(row: PublishedRow) -> tuple[str, ...]:
     return tuple(_recipe()["protocol"][row.data]["metrics"])
 
 
-def _runs(row: Row) -> Iterator[dict[str, Any]]:
+def _runs(row: PublishedRow) -> Iterator[dict[str, Any]]:
     if row.seeds is None:
         yield row.parameters
     for seed in row.seeds or ():
@@ -177,7 +178,7 @@ def _estimates(model: Any, split: Split, data: str, metrics: tuple[str, ...]) ->
     return estimate(rank(model, split, Full(), progress=False), list(metrics), method="exact")
 
 
-def _kept_at(row: Row, cache: Path | None) -> Path | None:
+def _kept_at(row: PublishedRow, cache: Path | None) -> Path | None:
     """A file for this row and no other: a changed setting has another name."""
     if cache is None:
         return None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
 from functools import cached_property
 from typing import Any
 
+from truerank.checks import did_you_mean
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models.linear.ease_by_spectrum import EaseGrid, pays
@@ -69,11 +69,10 @@ class Maker:
         """Every searched name must be a parameter."""
         for name in space.parts:
             if self.usual is not None and name not in self.usual:
-                near = difflib.get_close_matches(name, self.usual, n=1)
                 raise InvalidArgumentError(
                     "space", name, f"made of the parameters of {self.short_name}, "
                     f"{', '.join(self.usual) or 'of which there are none'}",
-                    f"did you mean {near[0]!r}?" if near else "",
+                    did_you_mean(name, self.usual),
                 )  # fmt: skip
 
     def new(self, parameters: Parameters) -> Any:
@@ -92,7 +91,7 @@ class Maker:
         return model if fitted is None else fitted
 
 
-class Fits:
+class SharedFits:
     """Fitted models of one search, sharing a decomposition where that is possible and pays.
 
     LRR, ClosedFormMF and PureSVD always share one. EASE does by the rule of

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Int
 from truerank.errors import InvalidArgumentError
 from truerank.estimators import Estimate, estimate
 from truerank.metrics import Metric
@@ -26,9 +26,7 @@ from truerank.ranking import Full, RankTable, Users, rank_pairs
 from truerank.ranking.columns import COLUMNS
 from truerank.ranking.designs import Design, Given
 from truerank.split import Split
-from truerank.split.pairs import contained
-
-Rows = NDArray[np.int64]
+from truerank.split.pair_sets import contained
 
 USUAL_CUTOFF = 100
 """The K of the metric where none is asked for."""
@@ -100,7 +98,7 @@ class Examination:
             )  # fmt: skip
         return model.fold_in(known)
 
-    def rank(self, scorer: Any, rows: Rows | None = None) -> RankTable:
+    def rank(self, scorer: Any, rows: Int | None = None) -> RankTable:
         """Ranks of the held-out pairs of these rows; of all where None."""
         split = self.validation
         held, seen = split.held_out, split.train if split.fold_in is None else split.fold_in
@@ -127,7 +125,7 @@ class Examination:
         return replace(found, std_error=spread / float(np.sqrt(len(values))))
 
 
-def n_candidates(validation: Split, candidates: str) -> Rows:
+def n_candidates(validation: Split, candidates: str) -> Int:
     """Candidates of each held-out pair, itself included, as :func:`truerank.rank` counts them."""
     held = validation.held_out
     seen = validation.train if validation.fold_in is None else validation.fold_in
@@ -143,7 +141,7 @@ def usual_metric(validation: Split, candidates: str) -> Metric:
     return Metric("ndcg", int(n_candidates(validation, candidates).min(initial=USUAL_CUTOFF)))
 
 
-def joined(tables: list[RankTable], rows: list[Rows]) -> RankTable:
+def joined(tables: list[RankTable], rows: list[Int]) -> RankTable:
     """Tables of disjoint rows as one, in the order of the rows."""
     order = np.argsort(np.concatenate(rows), kind="stable")
     columns = {

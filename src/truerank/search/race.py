@@ -23,14 +23,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Int
 from truerank.comparison import compare
 from truerank.comparison.named_tests import choose_test, run_test
 from truerank.errors import InvalidArgumentError
 from truerank.ranking import RankTable, Users
 from truerank.rng import Stream, addresses
-from truerank.search.examination import N_BOOT, Examination, Rows, joined
+from truerank.search.examination import N_BOOT, Examination, joined
 
 FIRST = 250
 """Users of the first stage, at least: fewer leave p-values to luck."""
@@ -47,12 +47,12 @@ class Race:
 
     Attributes:
         examination: What is asked.
-        stages: Rows of the held-out part that each stage adds.
+        stages: Int of the held-out part that each stage adds.
         threshold: Largest one-sided p-value that drops a trial.
     """
 
     examination: Examination
-    stages: tuple[Rows, ...]
+    stages: tuple[Int, ...]
     threshold: float
 
     @classmethod
@@ -116,8 +116,8 @@ class Race:
         return row.p_value / 2 if row.difference < 0 else 1.0
 
 
-def user_stages(row_users: NDArray[np.int64], *, seed: int) -> tuple[Rows, ...]:
-    """Rows of each stage: nested random subsets of the users, the last one all of them.
+def user_stages(row_users: Int, *, seed: int) -> tuple[Int, ...]:
+    """Int of each stage: nested random subsets of the users, the last one all of them.
 
     >>> [len(rows) for rows in user_stages(np.arange(20_000), seed=0)]
     [312, 938, 3750, 15000]
@@ -141,7 +141,7 @@ def set_rows(table: RankTable, like: RankTable) -> RankTable:
         return table
     users, items = np.unique(table.user), np.unique(table.item)
 
-    def codes(t: RankTable) -> NDArray[np.int64]:
+    def codes(t: RankTable) -> Int:
         row, column = np.searchsorted(users, t.user), np.searchsorted(items, t.item)
         return np.asarray(row * len(items) + column)
 

@@ -141,7 +141,7 @@ class SearchResult:
             "level_with_best": [trial.number for trial in self.level_with_best],
             "not_compared": [trial.number for trial in self.not_compared],
             "trials": [trial.to_dict() for trial in self.trials],
-            "validation": dict(self.validation.rule),
+            "validation": dict(self.validation.description),
             "share_scored": self.share_scored,
             "certainty": None if self.certainty is None else self.certainty.to_dict(),
         }

@@ -15,7 +15,8 @@ from truerank.metrics import MetricLike, as_metric
 from truerank.ranking import Full, RankTable
 from truerank.ranking.designs import Design
 from truerank.rng import checked_seed
-from truerank.search.candidates import Fits, Maker
+from truerank.search.candidates import Maker, SharedFits
+from truerank.search.conclusion import concluded
 from truerank.search.examination import Examination, sharing, usual_metric
 from truerank.search.log import SearchLog
 from truerank.search.race import Race
@@ -23,8 +24,7 @@ from truerank.search.result import SearchResult
 from truerank.search.space import Between, Parameters, Space
 from truerank.search.strategies import Strategy, make_strategy
 from truerank.search.trial import Trial, best_of, setting_key
-from truerank.search.validation import Validation, validation_split
-from truerank.search.verdict import concluded
+from truerank.search.validation_split import Validation, validation_split
 from truerank.split import Split
 
 __all__ = ["Between", "SearchResult", "Trial", "search"]
@@ -71,10 +71,11 @@ def search(
         design: Whom to rank against; ``Full()`` if not given. Sampled designs are cheaper, and
             the result says what that cost in certainty.
         validation: A split of the training part, or a function that makes one; if not given, one
-            of the kind of the test split (:func:`.search_validation.validation_split`).
+            of the kind of the test split
+            (:func:`truerank.search.validation_split.validation_split`).
         prune: Drop trials early that some of the users show to be worse. It is the largest
             probability of dropping the best one, for instance 0.05; 0 drops nothing
-            (:mod:`.search_race`).
+            (:mod:`truerank.search.race`).
         method: Of the estimates from sampled ranks.
         candidates: As for :func:`truerank.rank`.
         level: Of the set of trials that cannot be told apart from the best.
@@ -123,7 +124,7 @@ def search(
     }
     if prune > 0:  # the threshold depends on it
         identity["n_trials"] = chosen.n_trials
-    fits = Fits(maker, parts, split.train, every=strategy == "grid")
+    fits = SharedFits(maker, parts, split.train, every=strategy == "grid")
     run = _Run(race, fits, keep, SearchLog(Path(log), identity) if log else None)
     with _BestSoFar("searching", chosen.n_trials, enabled=progress) as bar:
         trials = run.all(chosen, bar)
@@ -151,7 +152,7 @@ class _BestSoFar(Progress):
 class _Run:
     """The trials of one search and the tables of the best of them."""
 
-    def __init__(self, race: Race, fits: Fits, keep: int, log: SearchLog | None) -> None:
+    def __init__(self, race: Race, fits: SharedFits, keep: int, log: SearchLog | None) -> None:
         self.race, self.fits, self.keep, self.log = race, fits, keep, log
         self.tables: dict[int, RankTable] = {}
         self.trials: list[Trial] = []

@@ -1,8 +1,8 @@
-"""What is held out, decided by an explicit rule and counted.
+"""What is held out, decided by explicit policies and counted.
 
 Every function gives a :class:`Split`. The same seed gives the same split whatever the row order
-of the input. The rules for what no split can decide silently (pairs in both parts, users too
-short or without history, items unseen in training) are in :mod:`truerank.split.rules`.
+of the input. The policies for what no split can decide silently (pairs in both parts, users too
+short or without history, items unseen in training) are in :mod:`truerank.split.policies`.
 """
 
 from truerank.split.across_time import temporal

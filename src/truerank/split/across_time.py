@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Int
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.split.choice import checked_fraction, timestamps
+from truerank.split.policies import ColdItems, NewUsers, Policies, ShortUsers, apply_policies
 from truerank.split.result import Split
-from truerank.split.rules import ColdItems, NewUsers, Rules, ShortUsers, apply
 
 
 def temporal(
@@ -58,9 +58,9 @@ def temporal(
             f"a cut at time {moment} leaves nothing {'before' if held.all() else 'after'} it: the "
             f"times run from {times.min()} to {times.max()}; choose at= inside this range"
         )
-    rules = Rules(short_users=short_users, new_users=new_users, cold_items=cold_items)
-    return apply(
-        rules,
+    policies = Policies(short_users=short_users, new_users=new_users, cold_items=cold_items)
+    return apply_policies(
+        policies,
         {
             "name": "temporal",
             "at": moment,
@@ -83,7 +83,7 @@ def _moment(at: object) -> int:
     raise InvalidArgumentError("at", at, "an integer timestamp, a datetime or a numpy datetime64")
 
 
-def _quantile(times: NDArray[np.int64], fraction: float) -> int:
+def _quantile(times: Int, fraction: float) -> int:
     """The time of the first held-out interaction in order of time."""
     n_held = min(max(int(np.floor(fraction * len(times) + 0.5)), 1), len(times))
     position = len(times) - n_held

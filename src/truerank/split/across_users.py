@@ -6,12 +6,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from truerank.checks import check_one_of, whole_number
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.rng import Stream, addresses, checked_seed
-from truerank.split.choice import By, checked_count, checked_fraction, chosen, share
+from truerank.split.choice import By, checked_fraction, chosen, share
+from truerank.split.policies import ColdItems, Policies, ShortUsers, apply_policies
 from truerank.split.result import Dropped, Split
-from truerank.split.rules import ColdItems, Rules, ShortUsers, apply, check_choice
 
 Role = Literal["test", "validation"]
 
@@ -54,13 +55,13 @@ def strong_generalization(
     >>> split.train.user_counts.tolist() + split.fold_in.user_counts.tolist()
     [0, 2, 2, 1, 0, 0]
     """
-    n_test = checked_count("n_users", n_users)
-    n_validation = checked_count("n_validation_users", n_validation_users, least=0)
+    n_test = whole_number("n_users", n_users)
+    n_validation = whole_number("n_validation_users", n_validation_users, least=0)
     folded = checked_fraction("fold_in", fold_in)
-    check_choice("role", role, get_args(Role))
+    check_one_of("role", role, get_args(Role))
     if role == "validation" and n_validation == 0:
         raise InvalidArgumentError("n_validation_users", 0, "at least 1 for role='validation'")
-    rules = Rules(overlap="keep", short_users=short_users, cold_items=cold_items)
+    policies = Policies(overlap="keep", short_users=short_users, cold_items=cold_items)
 
     long_enough = share(data.user_counts, 1.0 - folded) > 0
     users = np.flatnonzero(long_enough)
@@ -75,21 +76,21 @@ def strong_generalization(
 
     row = data.users
     short = (data.user_counts > 0) & ~long_enough
-    leave_out = away | short if rules.short_users == "drop" else away
+    leave_out = away | short if policies.short_users == "drop" else away
     train = data.select(~leave_out[row])
     theirs = data.select(group[row])
     n_cold = 0
-    if rules.cold_items == "drop":
+    if policies.cold_items == "drop":
         cold = train.item_counts[theirs.indices] == 0
         n_cold = int(cold.sum())
         theirs = theirs.select(~cold)
     held = chosen(
         theirs, share(theirs.user_counts, 1.0 - folded), by=by, seed=seed, purpose=Stream.FOLD_IN
     )
-    removed = int(short.sum()) if rules.short_users == "drop" else 0
-    return apply(
+    removed = int(short.sum()) if policies.short_users == "drop" else 0
+    return apply_policies(
         # Short users are settled above: here "nothing held out" is what training users are for.
-        Rules(overlap="keep", cold_items="keep"),
+        Policies(overlap="keep", cold_items="keep"),
         {
             "name": "strong_generalization",
             "n_users": n_test,

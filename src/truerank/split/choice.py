@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Int, Mask
+from truerank.checks import check_one_of
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, Message
 from truerank.rng import Stream, addresses
-from truerank.split.pairs import Mask
-from truerank.split.rules import check_choice
 
 By = Literal["random", "latest"]
 
 
 def chosen(
     data: Interactions,
-    n_held: NDArray[np.int64],
+    n_held: Int,
     *,
     by: By,
     seed: int,
@@ -31,7 +30,7 @@ def chosen(
     of the input cannot matter. ``"latest"``: the latest times; equal times are ordered by the
     same words. Work grows as the sort of all interactions; there is no loop over users.
     """
-    check_choice("by", by, get_args(By))
+    check_one_of("by", by, get_args(By))
     users = data.users
     words = addresses(seed, purpose, users, data.indices)
     if by == "latest":
@@ -45,7 +44,7 @@ def chosen(
     return held
 
 
-def share(counts: NDArray[np.int64], fraction: float) -> NDArray[np.int64]:
+def share(counts: Int, fraction: float) -> Int:
     r"""How many of each count a fraction is: :math:`\min(\lfloor f n + 1/2 \rfloor, n - 1)`.
 
     Halves round up, and one always stays behind.
@@ -68,18 +67,12 @@ def checked_fraction(name: str, value: float) -> float:
     return float(value)
 
 
-def checked_count(name: str, value: int, *, least: int = 1) -> int:
-    """A whole number, at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InvalidArgumentError(name, value, f"a whole number, at least {least}")
-    return int(value)
-
-
-def timestamps(data: Interactions, purpose: str) -> NDArray[np.int64]:
+def timestamps(data: Interactions, purpose: str) -> Int:
     """The timestamps, or a sentence that says what needed them."""
     if data.timestamps is None:
         raise InvalidDataError(
-            f"{purpose} needs timestamps and these interactions have none; pass timestamp= when "
-            "making them, or choose at random"
+            f"{purpose} needs timestamps and these interactions have none; "
+            + Message("pass timestamp= when making them", "name their column with --time-column")
+            + ", or choose at random"
         )
     return data.timestamps

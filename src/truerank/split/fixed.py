@@ -10,9 +10,16 @@ from numpy.typing import NDArray
 
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.split.pairs import on_common_vocabularies
-from truerank.split.result import Dropped, Rule, Split
-from truerank.split.rules import ColdItems, NewUsers, Overlap, Rules, ShortUsers, apply
+from truerank.split.pair_sets import on_common_vocabularies
+from truerank.split.policies import (
+    ColdItems,
+    NewUsers,
+    Overlap,
+    Policies,
+    ShortUsers,
+    apply_policies,
+)
+from truerank.split.result import Dropped, Split, SplitDescription
 
 DEFAULT_PARTS = ("", "loo")
 """Parts that need not be named: the only split of a set, and NCF's leave-one-out."""
@@ -46,14 +53,14 @@ def from_parts(
     >>> report.users_without_history, report.cold_pairs
     (1, 1)
     """
-    rules = Rules(
+    policies = Policies(
         overlap=overlap, short_users=short_users, new_users=new_users, cold_items=cold_items
     )
     parts = [train, held_out] if fold_in is None else [train, held_out, fold_in]
     merged = on_common_vocabularies(*parts)
-    return apply(
-        rules,
-        _rule("from_parts", rules),
+    return apply_policies(
+        policies,
+        _description("from_parts", policies),
         train=merged[0],
         held_out=merged[1],
         fold_in=None if fold_in is None else merged[2],
@@ -86,14 +93,14 @@ def published(
     """
     from truerank.data.registry.load import load_arrays
 
-    rules = Rules(
+    policies = Policies(
         overlap=overlap, short_users=short_users, new_users=new_users, cold_items=cold_items
     )
-    return split_of_arrays(load_arrays(name), name, part, rules)
+    return split_of_arrays(load_arrays(name), name, part, policies)
 
 
 def split_of_arrays(
-    arrays: Mapping[str, NDArray[Any]], name: str, part: str | None, rules: Rules
+    arrays: Mapping[str, NDArray[Any]], name: str, part: str | None, policies: Policies
 ) -> Split:
     """A split from arrays ``[part_]train_user, ..train_item, ..test_user, ..test_item``."""
     part = _chosen_part(arrays, name, part)
@@ -110,9 +117,9 @@ def split_of_arrays(
         for side in ("train", "test")
     )
     rows = len(arrays[f"{prefix}train_user"]) + len(arrays[f"{prefix}test_user"])
-    return apply(
-        rules,
-        {**_rule("published", rules), "data": name, "part": part},
+    return apply_policies(
+        policies,
+        {**_description("published", policies), "data": name, "part": part},
         train=train,
         held_out=test,
         dropped=Dropped(repeated_rows=rows - len(train) - len(test)),
@@ -148,11 +155,11 @@ def _n_ids(arrays: Mapping[str, NDArray[Any]], prefix: str, side: str) -> int:
     return 1 + max(int(column.max(initial=-1)) for column in columns)
 
 
-def _rule(name: str, rules: Rules) -> Rule:
+def _description(name: str, policies: Policies) -> SplitDescription:
     return {
         "name": name,
-        "overlap": rules.overlap,
-        "short_users": rules.short_users,
-        "new_users": rules.new_users,
-        "cold_items": rules.cold_items,
+        "overlap": policies.overlap,
+        "short_users": policies.short_users,
+        "new_users": policies.new_users,
+        "cold_items": policies.cold_items,
     }

@@ -1,4 +1,4 @@
-"""What a split is: its parts, the rule that made them, and what is worth knowing about them."""
+"""What a split is: its parts, how they were made, and what is worth knowing about them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import hashlib
 from dataclasses import dataclass, fields
 
 from truerank.data.interactions import Interactions
+from truerank.deprecation import renamed_parameters
 
-Rule = dict[str, str | int | float]
+SplitDescription = dict[str, str | int | float]
 """The name of the splitting function and the value of each of its parameters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """What the rules took out; all zero where every rule says keep.
+    """What the policies took out; all zero where every one says keep.
 
     Attributes:
         overlapping_pairs: Held-out pairs that were in the history as well.
@@ -36,7 +37,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitReport:
-    """Counts of the parts as they are, and of what the rules dropped on the way.
+    """Counts of the parts as they are, and of what the policies dropped on the way.
 
     A user's *history* is what a model may know of them: their interactions in ``train``, and in
     ``fold_in`` where there is one.
@@ -50,7 +51,7 @@ class SplitReport:
         users_without_history: Evaluated users of whom a model knows nothing.
         overlapping_pairs: Held-out pairs that are in the history as well: a leak.
         cold_pairs: Held-out pairs whose item never occurs in ``train``.
-        dropped: What the rules took out before these counts were made.
+        dropped: What the policies took out before these counts were made.
     """
 
     train: int
@@ -83,6 +84,7 @@ class SplitReport:
         return "\n".join(f"{label:<{width}}  {count:>13,}" for label, count in rows)
 
 
+@renamed_parameters(rule="description")
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Split:
     """Training and held-out interactions over the same vocabularies.
@@ -92,18 +94,18 @@ class Split:
         held_out: What it must rank: one or several items of each evaluated user.
         fold_in: Under strong generalisation, what is known of the held-out users, who are
             absent from ``train``; None otherwise.
-        rule: How the split was made.
+        description: How it was made: the function's name and its parameters.
         report: What is worth knowing about it.
     """
 
     train: Interactions
     held_out: Interactions
     fold_in: Interactions | None = None
-    rule: Rule
+    description: SplitDescription
     report: SplitReport
 
     def fingerprint(self) -> str:
-        """SHA-256 of the parts: equal parts make equal splits, whatever rule made them."""
+        """SHA-256 of the parts: equal parts make equal splits, however they were made."""
         digest = hashlib.sha256()
         for label, part in (
             ("train", self.train),
@@ -115,6 +117,6 @@ class Split:
 
     def __repr__(self) -> str:
         return (
-            f"Split({self.rule['name']}: {self.report.train:,} in training, "
+            f"Split({self.description['name']}: {self.report.train:,} in training, "
             f"{self.report.held_out:,} held out of {self.report.users_evaluated:,} users)"
         )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from truerank.arrays import Int
+from truerank.checks import whole_number
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
 from truerank.rng import checked_seed
-from truerank.split.choice import By, checked_count, checked_fraction, chosen, share
-from truerank.split.result import Rule, Split
-from truerank.split.rules import ColdItems, Rules, ShortUsers, apply
+from truerank.split.choice import By, checked_fraction, chosen, share
+from truerank.split.policies import ColdItems, Policies, ShortUsers, apply_policies
+from truerank.split.result import Split, SplitDescription
 
 
 def leave_one_out(
@@ -35,9 +36,9 @@ def leave_one_out(
     >>> split.held_out.item_ids[split.held_out.indices].tolist()
     [6, 5]
     """
-    rule: Rule = {"name": "leave_one_out", "seed": checked_seed(seed), "by": by}
+    description: SplitDescription = {"name": "leave_one_out", "seed": checked_seed(seed), "by": by}
     n_held = np.where(data.user_counts > 1, 1, 0)
-    return _hold_out(data, n_held, rule, seed, by, short_users, cold_items)
+    return _hold_out(data, n_held, description, seed, by, short_users, cold_items)
 
 
 def leave_k_out(
@@ -60,14 +61,14 @@ def leave_k_out(
             training, or drop them.
         cold_items: Whether to keep held-out items that nobody in training has seen.
     """
-    rule: Rule = {
+    description: SplitDescription = {
         "name": "leave_k_out",
-        "k": checked_count("k", k),
+        "k": whole_number("k", k),
         "seed": checked_seed(seed),
         "by": by,
     }
     n_held = np.where(data.user_counts > k, k, 0)
-    return _hold_out(data, n_held, rule, seed, by, short_users, cold_items)
+    return _hold_out(data, n_held, description, seed, by, short_users, cold_items)
 
 
 def ratio(
@@ -95,21 +96,26 @@ def ratio(
         cold_items: Whether to keep held-out items that nobody in training has seen.
     """
     fraction = checked_fraction("fraction", fraction)
-    rule: Rule = {"name": "ratio", "fraction": fraction, "seed": checked_seed(seed), "by": by}
+    description: SplitDescription = {
+        "name": "ratio",
+        "fraction": fraction,
+        "seed": checked_seed(seed),
+        "by": by,
+    }
     n_held = share(data.user_counts, fraction)
-    return _hold_out(data, n_held, rule, seed, by, short_users, cold_items)
+    return _hold_out(data, n_held, description, seed, by, short_users, cold_items)
 
 
 def _hold_out(
     data: Interactions,
-    n_held: NDArray[np.int64],
-    rule: Rule,
+    n_held: Int,
+    description: SplitDescription,
     seed: int,
     by: By,
     short_users: ShortUsers,
     cold_items: ColdItems,
 ) -> Split:
-    rules = Rules(short_users=short_users, cold_items=cold_items)
+    policies = Policies(short_users=short_users, cold_items=cold_items)
     held = chosen(data, n_held, by=by, seed=seed)
     if not held.any():
         longest = int(data.user_counts.max())
@@ -118,9 +124,9 @@ def _hold_out(
             f"{longest:,} interaction{'s' * (longest != 1)} and something must stay in training; "
             "hold out fewer, or bring users with longer histories"
         )
-    return apply(
-        rules,
-        {**rule, "short_users": short_users, "cold_items": cold_items},
+    return apply_policies(
+        policies,
+        {**description, "short_users": short_users, "cold_items": cold_items},
         train=data.select(~held),
         held_out=data.select(held),
     )

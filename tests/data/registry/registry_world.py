@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from truerank.data.registry import parsers
-from truerank.data.registry.dataset import Dataset, Source
+from truerank.data.registry.dataset import Dataset, RawFile
 
 RATINGS = "1::10::4::100\n1::20::5::200\n2::10::3::300\n"
 
@@ -31,7 +31,7 @@ def entry(name: str = "tiny", **changes: Any) -> Dataset:
         licence="For tests only.",
         citation="Nobody (2024)",
         origin="https://example.org/tiny",
-        sources=(Source(file="tiny.zip", urls=("http://127.0.0.1:9/tiny.zip",)),),
+        raw_files=(RawFile(file="tiny.zip", urls=("http://127.0.0.1:9/tiny.zip",)),),
         parser=partial(parsers.ratings, member="ratings.dat", delimiter="::"),
         by_hand=(("ratings.dat",),),
         shape=(2, 2, 3),

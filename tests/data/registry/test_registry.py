@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from truerank.data.registry.load import DATASETS, available, describe, load_arrays, load_dataset
-from truerank.data.registry.locations import cache_folder, offline_asked
+from truerank.data.registry.locations import cache_folder, offline_requested
 
 
 def test_cache_folder_by_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_cache_folder_by_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 @pytest.mark.parametrize(("value", "offline"), [("1", True), ("0", False), ("", False)])
 def test_offline_switch(value: str, offline: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRUERANK_OFFLINE", value)
-    assert offline_asked() is offline
+    assert offline_requested() is offline
 
 
 def test_table_names_every_set_of_the_issue(places: tuple[Path, Path]) -> None:
@@ -47,8 +47,8 @@ def test_catalogue_is_consistent() -> None:
     assert len(names) == len(set(names))
     for name, dataset in DATASETS.items():
         assert dataset.name == name
-        assert (dataset.parser is None) == (not dataset.sources)
-        for source in dataset.sources:
+        assert (dataset.parser is None) == (not dataset.raw_files)
+        for source in dataset.raw_files:
             assert all(url.startswith(("https://", "http://")) for url in source.urls)
             assert source.md5 is None or len(source.md5) == 32
             assert source.sha256 is None or len(source.sha256) == 64

@@ -9,7 +9,7 @@ import pytest
 from tests.data.conftest import Site
 
 from truerank.data.registry import parsers
-from truerank.data.registry.dataset import Source
+from truerank.data.registry.dataset import RawFile
 from truerank.data.registry.load import DATASETS, describe, load_arrays, load_dataset
 from truerank.errors import (
     DatasetNotFoundError,
@@ -27,13 +27,13 @@ def test_downloaded_parsed_cached_and_then_offline(
 ) -> None:
     body = zipped()
     url = site.put("tiny.zip", body)
-    source = Source(
+    source = RawFile(
         file="tiny.zip",
         urls=(f"{site.url}/gone.zip", url),
         sha256=hashlib.sha256(body).hexdigest(),
         size=len(body),
     )
-    monkeypatch.setitem(DATASETS, "tiny", entry(sources=(source,)))
+    monkeypatch.setitem(DATASETS, "tiny", entry(raw_files=(source,)))
     assert describe("tiny").where == "not here"
     assert describe("tiny").n_bytes == len(body)
 
@@ -56,9 +56,9 @@ def test_split_of_several_files_is_resumed_file_by_file(
     places: tuple[Path, Path], site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = {"train.txt": b"0 1 2\n1 0\n", "test.txt": b"0 3\n"}
-    sources = tuple(Source(file=name, urls=(f"{site.url}/{name}",)) for name in files)
+    raw_files = tuple(RawFile(file=name, urls=(f"{site.url}/{name}",)) for name in files)
     monkeypatch.setitem(
-        DATASETS, "tiny", entry(sources=sources, parser=parsers.adjacency, fixed_split=True)
+        DATASETS, "tiny", entry(raw_files=raw_files, parser=parsers.adjacency, fixed_split=True)
     )
     site.put("train.txt", files["train.txt"])
     with pytest.raises(DatasetNotFoundError, match=r"could not be fetched \(cannot fetch .* 404"):
@@ -100,8 +100,8 @@ def test_raw_file_put_by_hand(
 def test_raw_file_by_hand_must_be_the_published_one(
     places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = Source(file="tiny.zip", urls=("https://example.org/tiny.zip",), md5="0" * 32)
-    monkeypatch.setitem(DATASETS, "tiny", entry(sources=(source,)))
+    source = RawFile(file="tiny.zip", urls=("https://example.org/tiny.zip",), md5="0" * 32)
+    monkeypatch.setitem(DATASETS, "tiny", entry(raw_files=(source,)))
     (places[0] / "tiny").mkdir()
     (places[0] / "tiny" / "tiny.zip").write_bytes(zipped())
     with pytest.raises(
@@ -114,8 +114,8 @@ def test_raw_file_by_hand_must_be_the_published_one(
 def test_foreign_download_does_not_stay(
     places: tuple[Path, Path], site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = Source(file="tiny.zip", urls=(site.put("tiny.zip", b"<html>"),))
-    monkeypatch.setitem(DATASETS, "tiny", entry(sources=(source,)))
+    source = RawFile(file="tiny.zip", urls=(site.put("tiny.zip", b"<html>"),))
+    monkeypatch.setitem(DATASETS, "tiny", entry(raw_files=(source,)))
     with pytest.raises(FileFormatError, match=r"tiny.zip is damaged"):
         load_dataset("tiny")
     assert list((places[1] / "tiny").iterdir()) == []

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from truerank.data.registry import layout
-from truerank.data.registry.dataset import Source
+from truerank.data.registry.dataset import RawFile
 from truerank.data.registry.load import DATASETS, describe, load_arrays, load_dataset
 from truerank.errors import (
     DatasetNotFoundError,
@@ -55,7 +55,7 @@ def test_unreachable_server_says_the_same(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/tiny.zip"
-    monkeypatch.setitem(DATASETS, "tiny", entry(sources=(Source(file="tiny.zip", urls=(url,)),)))
+    monkeypatch.setitem(DATASETS, "tiny", entry(raw_files=(RawFile(file="tiny.zip", urls=(url,)),)))
     with pytest.raises(
         DatasetNotFoundError,
         match=rf"could not be fetched \(cannot reach {url} .*refused.*\): get tiny.zip from {url}",

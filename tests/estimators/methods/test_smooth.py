@@ -18,7 +18,7 @@ from truerank.estimators.problem import Problem
 from truerank.estimators.samples import Sample
 from truerank.estimators.simulate import simulate
 from truerank.metrics import as_metric, parse
-from truerank.planning.distributions import typical_laws
+from truerank.planning.distributions import typical_distributions
 from truerank.ranking import Adaptive, RankTable
 from truerank.rng import Stream, stream
 
@@ -147,8 +147,8 @@ def test_resamples_are_refitted_as_well_as_the_sample_itself() -> None:
 def test_many_users_of_a_large_catalogue_do_not_lose_the_fit(n_users: int) -> None:
     """The strengths once followed the curvature of the first steps down to nothing: 1e-4 for .1."""
     recall = parse("recall@10")
-    law = typical_laws(10**7, recall, 0.1)[0]
-    exact = law.draw(n_users, stream(1, Stream.PILOT, 0, n_users, 1))
+    typical = typical_distributions(10**7, recall, 0.1)[0]
+    exact = typical.draw(n_users, stream(1, Stream.PILOT, 0, n_users, 1))
     table = simulate(exact, Adaptive(), seed=1)
     cells, cell = cells_of(
         table.rank, table.n_sampled, table.n_items, table.weight,

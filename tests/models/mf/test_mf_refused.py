@@ -186,7 +186,7 @@ def test_a_reduced_loss_is_refused() -> None:
     ],
     ids=["detached", "constant", "complex", "no-grad"],
 )
-def test_a_loss_without_slopes_gets_a_sentence(loss: Any) -> None:
+def test_a_loss_without_a_gradient_gets_a_sentence(loss: Any) -> None:
     with pytest.raises(InvalidDataError, match="that torch cannot take back to the scores"):
         MF(loss, **QUICK).fit(TRAIN)
 

@@ -240,7 +240,7 @@ def test_autograd_makes_the_same_step(name: str, plan: Plan) -> None:
 
 @pytest.mark.parametrize("optimiser", ["adam", "adagrad", "sgd"])
 @pytest.mark.parametrize("plan", ["shared-excluding", "sets-excluding", "own"])
-@pytest.mark.parametrize("autograd", [False, True], ids=["slopes", "autograd"])
+@pytest.mark.parametrize("autograd", [False, True], ids=["fused", "autograd"])
 def test_the_number_of_threads_changes_no_bit(optimiser: str, plan: str, autograd: bool) -> None:
     o = objective("infonce", PLANS[plan], cosine=True, autograd=autograd)
     one, three = (

@@ -136,14 +136,14 @@ class Pretended(dict):
     def flatten(self):
         return real().flatten()  # what the compiler goes by stays as it is
 binding.get_host_cpu_features = lambda: Pretended.fromkeys({features.split()!r}, True)
-from truerank.ranking import lanes
+from truerank.numerics import simd_counting
 import truerank as tr
 rng = np.random.default_rng(0)
 U, V = (rng.standard_normal((n, 5)).astype(np.float32) for n in (40, 301))
 V[200:] = V[:101]
 items = rng.integers(0, 301, 40)
 print(*tr.rank_pairs(tr.FactorScorer(U, V), np.arange(40), items, ties="pessimistic").rank)
-print(lanes.LANES, lanes.STEP)
+print(simd_counting.LANES, simd_counting.STEP)
 """
     out = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,

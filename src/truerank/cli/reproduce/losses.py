@@ -17,8 +17,8 @@ from truerank.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from truerank.reproduce.claims import Answer
     from truerank.reproduce.loss_recipe import LossRecipe
-    from truerank.reproduce.loss_table import LossLine, LossTable
-    from truerank.reproduce.loss_trials import Trial
+    from truerank.reproduce.loss_table import LossLine, LossTableRuns
+    from truerank.reproduce.loss_trials import LossTrial
 
 
 def losses(
@@ -55,7 +55,7 @@ def losses(
     on two cores. --search tries all of them again, which takes many.
     """
     from truerank.reproduce.loss_recipe import loss_recipe
-    from truerank.reproduce.loss_table import LossTable
+    from truerank.reproduce.loss_table import LossTableRuns
 
     recipe = loss_recipe()
     chosen = [recipe.row(name) for name in row] if row else recipe.rows
@@ -72,7 +72,7 @@ def losses(
         _draw(recipe, curve, cache, out, search=search, as_json=as_json)
         return
     path = report_file(out, "losses.json", force=force)
-    table = LossTable(data or "gowalla", cache=cache, known={} if search else None)
+    table = LossTableRuns(data or "gowalla", cache=cache, known={} if search else None)
     report, lines, found = _table(table, [one.name for one in chosen])
     write_report(path, report)
     if as_json:
@@ -82,7 +82,7 @@ def losses(
 
 
 def _table(
-    table: LossTable, names: list[str]
+    table: LossTableRuns, names: list[str]
 ) -> tuple[dict[str, Any], list[LossLine], list[Answer]]:
     from truerank.execution import Progress
     from truerank.reproduce.claims import answers
@@ -163,12 +163,12 @@ def _draw(
     from truerank.execution import Progress
     from truerank.report.figures import save_figure
     from truerank.report.figures_losses import parameter_figure
-    from truerank.reproduce.loss_table import LossTable
+    from truerank.reproduce.loss_table import LossTableRuns
 
     report = {}
     for name in names:
         curve = recipe.curve(name)
-        table = LossTable(curve.data, cache=cache, known={} if search else None)
+        table = LossTableRuns(curve.data, cache=cache, known={} if search else None)
         with Progress(f"curve of {name}", total=table.points(curve)) as bar:
             found = table.curve(curve, bar.advance)
         points = {
@@ -191,7 +191,7 @@ def _draw(
         print_json(report)
 
 
-def _plain(trial: Trial) -> dict[str, Any]:
+def _plain(trial: LossTrial) -> dict[str, Any]:
     from dataclasses import asdict
 
     return asdict(trial)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from truerank.cli.output import new_file, no_nan, ready, remark
 
 if TYPE_CHECKING:
-    from truerank.reproduce.accuracy import Plan
+    from truerank.reproduce.accuracy import StudyPlan
     from truerank.reproduce.exact_ranks import Candidates, ExactRanks
 
 Line = TypeVar("Line")
@@ -42,7 +42,7 @@ def exact_pairs(
 def measured(
     label: str,
     pairs: list[ExactRanks],
-    plan: Plan,
+    plan: StudyPlan,
     repeats: int,
     measure: Callable[[ExactRanks, Callable[[], None]], tuple[list[Line], list[str]]],
 ) -> tuple[list[Line], list[str]]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from pathlib import Path
 
+from truerank.checks import did_you_mean
 from truerank.data.registry.catalogue import DATASETS
 from truerank.data.registry.checksum import mismatch
-from truerank.data.registry.dataset import Dataset, Source
+from truerank.data.registry.dataset import Dataset, RawFile
 from truerank.data.registry.locations import (
     cache_folder,
+    file_exists,
     find_raw,
     folder_to_fill,
-    is_there,
     names_in_user_folder,
 )
 from truerank.errors import DatasetNotFoundError, DownloadError, FileFormatError
@@ -22,14 +22,14 @@ from truerank.errors import DatasetNotFoundError, DownloadError, FileFormatError
 def raw_by_hand(dataset: Dataset) -> list[Path] | None:
     """The raw files if they are here already, compared with what was published of them."""
     paths = find_raw(dataset)
-    published = {source.file: source for source in dataset.sources}
+    published = {source.file: source for source in dataset.raw_files}
     for path in paths or ():
         if path.name in published:
             _check(published[path.name], path)
     return paths
 
 
-def _check(source: Source, path: Path) -> None:
+def _check(source: RawFile, path: Path) -> None:
     wrong = mismatch(path, size=source.size, md5=source.md5, sha256=source.sha256)
     if wrong:
         raise FileFormatError(
@@ -45,9 +45,9 @@ def fetch_raw(dataset: Dataset, *, offline: bool, progress: bool | None) -> list
     sys.stderr.write(f"{dataset.title}. {dataset.licence} Cite: {dataset.citation}.\n")
     folder = cache_folder() / dataset.name
     paths = []
-    for source in dataset.sources:
+    for source in dataset.raw_files:
         path = folder / source.file
-        if is_there(path):  # whole, from a call that failed at a later file
+        if file_exists(path):  # whole, from a call that failed at a later file
             _check(source, path)
         else:
             _fetch_from_any(dataset, source, path, progress=progress)
@@ -55,7 +55,9 @@ def fetch_raw(dataset: Dataset, *, offline: bool, progress: bool | None) -> list
     return paths
 
 
-def _fetch_from_any(dataset: Dataset, source: Source, path: Path, *, progress: bool | None) -> None:
+def _fetch_from_any(
+    dataset: Dataset, source: RawFile, path: Path, *, progress: bool | None
+) -> None:
     # Imported here: urllib and what it brings take 40 ms that only a download should cost.
     from truerank.data.registry.download import fetch
 
@@ -80,14 +82,14 @@ def _fetch_from_any(dataset: Dataset, source: Source, path: Path, *, progress: b
 def absent(dataset: Dataset, why: str) -> str:
     """One sentence: what is missing, which file to get, from where, and where to put it."""
     folder = folder_to_fill(dataset.name)
-    if not dataset.sources:
+    if not dataset.raw_files:
         return (
             f"the data set {dataset.name!r} is not here and {why}: put {dataset.name}.npz into "
             f"{folder}, or set TRUERANK_DATA to the folder that holds {dataset.name}/"
             f"{dataset.name}.npz (made from {dataset.origin})"
         )
-    gets = " and ".join(f"{source.file} from {source.urls[0]}" for source in dataset.sources)
-    them = "it" if len(dataset.sources) == 1 else "them"
+    gets = " and ".join(f"{source.file} from {source.urls[0]}" for source in dataset.raw_files)
+    them = "it" if len(dataset.raw_files) == 1 else "them"
     return (
         f"the data set {dataset.name!r} is not here and {why}: get {gets} (see {dataset.origin}) "
         f"and put {them} into {folder}"
@@ -97,7 +99,5 @@ def absent(dataset: Dataset, why: str) -> str:
 def unknown(name: str) -> str:
     """One sentence for a name that nothing goes by, with the nearest that something does."""
     known = ["demo", *(n for dataset in DATASETS.values() for n in dataset.names)]
-    every = dict.fromkeys([*known, *names_in_user_folder()])  # each once
-    near = [n for n in difflib.get_close_matches(name.lower(), every, cutoff=0.5) if n != name]
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"known: {', '.join(known)}"
-    return f"there is no data set called {name!r}; {hint}"
+    hint = did_you_mean(name, [*known, *names_in_user_folder()], cutoff=0.5)
+    return f"there is no data set called {name!r}; {hint or 'known: ' + ', '.join(known)}"

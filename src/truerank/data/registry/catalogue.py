@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from truerank.data.registry import parsers
-from truerank.data.registry.dataset import Dataset, Source
+from truerank.data.registry.dataset import Dataset, RawFile
 
 _GROUPLENS = "https://files.grouplens.org/datasets"
 _LIGHTGCN = "https://raw.githubusercontent.com/gusye1234/LightGCN-PyTorch/master/data"
@@ -30,16 +30,16 @@ _SAME_TERMS = (
 _UNSTATED = "No licence is stated for the data: use them for research, do not redistribute them."
 
 
-def _adjacency_files(name: str) -> tuple[Source, ...]:
+def _adjacency_files(name: str) -> tuple[RawFile, ...]:
     return tuple(
-        Source(file=file, urls=(f"{_LIGHTGCN}/{name}/{file}",))
+        RawFile(file=file, urls=(f"{_LIGHTGCN}/{name}/{file}",))
         for file in ("train.txt", "test.txt")
     )
 
 
-def _ncf_files(base: str, stem: str) -> tuple[Source, ...]:
+def _ncf_files(base: str, stem: str) -> tuple[RawFile, ...]:
     return tuple(
-        Source(file=f"{stem}.{kind}", urls=(f"{base}/{stem}.{kind}",))
+        RawFile(file=f"{stem}.{kind}", urls=(f"{base}/{stem}.{kind}",))
         for kind in ("train.rating", "test.rating", "test.negative")
     )
 
@@ -51,8 +51,8 @@ _ALL = (
         licence=_NO_REDISTRIBUTION,
         citation=_MOVIELENS,
         origin="https://grouplens.org/datasets/movielens/100k/",
-        sources=(
-            Source(
+        raw_files=(
+            RawFile(
                 file="ml-100k.zip",
                 urls=(f"{_GROUPLENS}/movielens/ml-100k.zip",),
                 md5="0e33842e24a9c977be4e0107933c0723",
@@ -70,8 +70,8 @@ _ALL = (
         licence=_NO_REDISTRIBUTION,
         citation=_MOVIELENS,
         origin="https://grouplens.org/datasets/movielens/1m/",
-        sources=(
-            Source(
+        raw_files=(
+            RawFile(
                 file="ml-1m.zip",
                 urls=(f"{_GROUPLENS}/movielens/ml-1m.zip",),
                 md5="c4d9eecfca2ab87c1945afe126590906",
@@ -89,8 +89,8 @@ _ALL = (
         licence=_SAME_TERMS,
         citation=_MOVIELENS,
         origin="https://grouplens.org/datasets/movielens/20m/",
-        sources=(
-            Source(
+        raw_files=(
+            RawFile(
                 file="ml-20m.zip",
                 urls=(f"{_GROUPLENS}/movielens/ml-20m.zip",),
                 md5="cd245b17a1ae2cc31bb14903e1204af3",
@@ -109,8 +109,8 @@ _ALL = (
         citation=_MOVIELENS,
         origin="https://grouplens.org/datasets/movielens/latest/",
         # No checksum: its publisher says that this file may change.
-        sources=(
-            Source(
+        raw_files=(
+            RawFile(
                 file="ml-latest-small.zip", urls=(f"{_GROUPLENS}/movielens/ml-latest-small.zip",)
             ),
         ),
@@ -127,8 +127,8 @@ _ALL = (
         ),
         citation="J. Bennett, S. Lanning (2007), The Netflix Prize, KDD Cup and Workshop",
         origin="https://www.kaggle.com/datasets/netflix-inc/netflix-prize-data",
-        sources=(
-            Source(
+        raw_files=(
+            RawFile(
                 file="nf_prize_dataset.tar.gz",
                 urls=("https://archive.org/download/nf_prize_dataset.tar/nf_prize_dataset.tar.gz",),
             ),
@@ -150,8 +150,8 @@ _ALL = (
         ),
         citation="T. Bertin-Mahieux et al. (2011), The Million Song Dataset, ISMIR",
         origin="http://millionsongdataset.com/tasteprofile/",
-        sources=(
-            Source(
+        raw_files=(
+            RawFile(
                 file="train_triplets.txt.zip",
                 urls=(
                     f"http://millionsongdataset.com/sites/default/files/{_TRIPLETS}",
@@ -171,7 +171,7 @@ _ALL = (
         licence=_UNSTATED,
         citation="X. He et al. (2020), LightGCN, SIGIR; data: E. Cho et al. (2011), KDD",
         origin="https://github.com/gusye1234/LightGCN-PyTorch",
-        sources=_adjacency_files("gowalla"),
+        raw_files=_adjacency_files("gowalla"),
         parser=parsers.adjacency,
         fixed_split=True,
         duplicates="first",
@@ -183,7 +183,7 @@ _ALL = (
         licence=_UNSTATED,
         citation="X. He et al. (2020), LightGCN, SIGIR",
         origin="https://github.com/gusye1234/LightGCN-PyTorch",
-        sources=_adjacency_files("yelp2018"),
+        raw_files=_adjacency_files("yelp2018"),
         parser=parsers.adjacency,
         fixed_split=True,
         duplicates="first",
@@ -195,7 +195,7 @@ _ALL = (
         licence=_UNSTATED,
         citation="X. He et al. (2020), LightGCN, SIGIR; data: R. He, J. McAuley (2016), WWW",
         origin="https://github.com/gusye1234/LightGCN-PyTorch",
-        sources=_adjacency_files("amazon-book"),
+        raw_files=_adjacency_files("amazon-book"),
         parser=parsers.adjacency,
         fixed_split=True,
         duplicates="first",
@@ -207,7 +207,7 @@ _ALL = (
         licence=_UNSTATED,
         citation="X. He et al. (2017), Neural Collaborative Filtering, WWW",
         origin="https://github.com/hexiangnan/neural_collaborative_filtering",
-        sources=_ncf_files(_NCF, "pinterest-20"),
+        raw_files=_ncf_files(_NCF, "pinterest-20"),
         parser=parsers.ncf,
         fixed_split=True,
         duplicates="first",
@@ -219,8 +219,8 @@ _ALL = (
         licence=_UNSTATED,
         citation="X. He et al. (2016), Fast Matrix Factorization for Online Recommendation, SIGIR",
         origin="https://github.com/hexiangnan/sigir16-eals",
-        sources=(
-            Source(
+        raw_files=(
+            RawFile(
                 file="yelp.rating",
                 urls=("https://github.com/hexiangnan/sigir16-eals/raw/master/data/yelp.rating",),
             ),
@@ -236,8 +236,8 @@ _ALL = (
         licence="MIT licence: free to use and to redistribute with its notice.",
         citation="S. Dooms et al. (2013), MovieTweetings, CrowdRec at RecSys",
         origin="https://github.com/sidooms/MovieTweetings",
-        sources=(
-            Source(
+        raw_files=(
+            RawFile(
                 file="ratings.dat",
                 urls=(f"{_TWEETINGS}/snapshots/100K/ratings.dat",),
             ),
@@ -253,7 +253,7 @@ _ALL = (
         licence=_NO_REDISTRIBUTION,
         citation="X. He et al. (2017), Neural Collaborative Filtering, WWW",
         origin="https://github.com/hexiangnan/neural_collaborative_filtering",
-        sources=_ncf_files(_NCF, "ml-1m"),
+        raw_files=_ncf_files(_NCF, "ml-1m"),
         parser=parsers.ncf,
         fixed_split=True,
         shape=(6_040, 3_706, 1_000_209),
@@ -264,7 +264,7 @@ _ALL = (
         licence=_UNSTATED,
         citation="Z.-H. Deng et al. (2019), DeepCF, AAAI",
         origin="https://github.com/familyld/DeepCF",
-        sources=_ncf_files(_DEEPCF, "lastfm"),
+        raw_files=_ncf_files(_DEEPCF, "lastfm"),
         parser=partial(parsers.ncf, value="value"),
         fixed_split=True,
         shape=(1_741, 2_665, 69_149),
@@ -275,8 +275,8 @@ _ALL = (
         licence="HetRec 2011 terms: non-commercial use with acknowledgement.",
         citation="I. Cantador et al. (2011), HetRec Workshop at RecSys",
         origin="https://grouplens.org/datasets/hetrec-2011/",
-        sources=(
-            Source(
+        raw_files=(
+            RawFile(
                 file="hetrec2011-lastfm-2k.zip",
                 urls=(f"{_GROUPLENS}/hetrec2011/hetrec2011-lastfm-2k.zip",),
             ),

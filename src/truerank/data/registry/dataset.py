@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from truerank.data.columns import DuplicateRule
+from truerank.data.input_columns import DuplicateRule
 from truerank.data.registry.archives import Arrays
 
 Parser = Callable[[Sequence[Path]], Arrays]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class RawFile:
     """One file to fetch: its name here, where it may be had, and what it should be.
 
     Attributes:
@@ -41,7 +41,7 @@ class Dataset:
         licence: One sentence on its terms, shown before the first download.
         citation: Whom to cite.
         origin: Page or repository to look at when no source answers.
-        sources: The raw files, in the order the parser takes them; none for a set that exists
+        raw_files: The raw files, in the order the parser takes them; none for a set that exists
             as an npz file only.
         parser: Reads the raw files; None where there are none.
         by_hand: Other names under which the same content may be put in the folder, each a tuple
@@ -59,7 +59,7 @@ class Dataset:
     licence: str
     citation: str
     origin: str
-    sources: tuple[Source, ...] = ()
+    raw_files: tuple[RawFile, ...] = ()
     parser: Parser | None = None
     by_hand: tuple[tuple[str, ...], ...] = ()
     fixed_split: bool = False

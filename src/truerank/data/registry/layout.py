@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.data.columns import DuplicateRule
+from truerank.data.input_columns import DuplicateRule
 from truerank.data.interactions import Interactions
 from truerank.data.registry.archives import Arrays
 from truerank.data.registry.partial import storage_error

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from truerank.data.columns import DuplicateRule
+from truerank.data.input_columns import DuplicateRule
 from truerank.data.interactions import Interactions
 from truerank.data.registry.acquire import absent, fetch_raw, raw_by_hand, unknown
 from truerank.data.registry.archives import Arrays
@@ -30,7 +30,7 @@ from truerank.data.registry.locations import (
     find_raw,
     folder_to_fill,
     names_in_user_folder,
-    offline_asked,
+    offline_requested,
     user_folder,
 )
 from truerank.data.registry.progress import busy
@@ -115,7 +115,7 @@ def load_arrays(name: str, *, offline: bool = False, progress: bool = True) -> A
     paths = raw_by_hand(dataset)
     fetched: list[Path] = []
     if paths is None:
-        paths = fetched = fetch_raw(dataset, offline=offline or offline_asked(), progress=shown)
+        paths = fetched = fetch_raw(dataset, offline=offline or offline_requested(), progress=shown)
     try:
         with busy(f"reading {dataset.name}", shown):
             arrays = with_sizes(dataset.parser(paths))
@@ -184,8 +184,8 @@ def describe(name: str) -> Listing:
     elif dataset is not None:
         raw = find_raw(dataset)
         where, path = ("raw files", raw[0].parent) if raw else (where, folder_to_fill(dataset.name))
-        sizes = [source.size for source in dataset.sources if source.size is not None]
-        n_bytes = sum(sizes) if sizes and len(sizes) == len(dataset.sources) else None
+        sizes = [source.size for source in dataset.raw_files if source.size is not None]
+        n_bytes = sum(sizes) if sizes and len(sizes) == len(dataset.raw_files) else None
     return Listing(
         name=dataset.name if dataset else name,
         title=dataset.title if dataset else "Your own",
@@ -193,7 +193,7 @@ def describe(name: str) -> Listing:
         path=path,
         n_bytes=n_bytes,
         shape=dataset.shape if dataset else None,
-        licence=dataset.licence if dataset else "Yours to know.",
+        licence=dataset.licence if dataset else "Your own: its terms are not known here.",
     )
 
 

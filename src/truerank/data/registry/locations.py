@@ -35,7 +35,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "truerank"
 
 
-def offline_asked() -> bool:
+def offline_requested() -> bool:
     """Whether ``TRUERANK_OFFLINE`` forbids the network."""
     return os.environ.get("TRUERANK_OFFLINE", "").lower() not in ("", "0", "false", "no")
 
@@ -55,14 +55,14 @@ def find_npz(names: Sequence[str]) -> Path | None:
     """The npz file of a data set, if it is somewhere."""
     for folder in folders(names):
         path = folder / f"{folder.name}.npz"
-        if is_there(path):
+        if file_exists(path):
             return path
     return None
 
 
 def find_raw(dataset: Dataset) -> list[Path] | None:
     """The raw files, under the publisher's names or others we know; None if they are not here."""
-    published = tuple(source.file for source in dataset.sources)
+    published = tuple(source.file for source in dataset.raw_files)
     found = (find_files(dataset.names, files) for files in (published, *dataset.by_hand))
     return next((paths for paths in found if paths is not None), None)
 
@@ -71,7 +71,7 @@ def find_files(names: Sequence[str], files: Sequence[str]) -> list[Path] | None:
     """These files, if one folder of the data set holds all of them."""
     for folder in folders(names):
         paths = [folder / file for file in files]
-        if files and all(is_there(path) for path in paths):
+        if files and all(file_exists(path) for path in paths):
             return paths
     return None
 
@@ -85,10 +85,10 @@ def names_in_user_folder() -> list[str]:
         names = sorted(entry.name for entry in root.iterdir())
     except OSError as error:
         raise storage_error("read", root, error) from error
-    return [name for name in names if is_there(root / name / f"{name}.npz")]
+    return [name for name in names if file_exists(root / name / f"{name}.npz")]
 
 
-def is_there(path: Path) -> bool:
+def file_exists(path: Path) -> bool:
     """Whether a file exists; a folder we may not look into is an error, not an empty one."""
     try:
         return path.is_file()

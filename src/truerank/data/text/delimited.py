@@ -6,7 +6,7 @@ import io
 import re
 from typing import IO, Any
 
-from truerank.errors import FileFormatError
+from truerank.errors import FileFormatError, option
 
 DELIMITERS = (",", "\t", ";", "|", "::")
 LINE_END = re.compile("\r\n|\n|\r")
@@ -42,7 +42,7 @@ def find_delimiter(start: str, path: object, *, one_column: bool = False) -> str
         return ","
     raise FileFormatError(
         f"{path} has no comma, tab, semicolon, pipe, '::' or blank in every one of its first "
-        "lines; name what divides its columns with delimiter="
+        "lines; name what divides its columns with " + option("delimiter")
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from truerank.errors import DataWarning
+from truerank.errors import DataWarning, Message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,8 +56,11 @@ def warn_of_dislikes(ratings: pa.Array, name: str) -> None:
     if n:
         warnings.warn(
             f"{n:,} of {len(ratings):,} rows have 0 or less in column {name!r} and count as "
-            f"positives all the same, since it was not named; leave them out with weight={name!r}, "
-            "or say that they count with min_rating=-inf beside it",
+            f"positives all the same, since it was not named; leave them out with "
+            + Message(f"weight={name!r}", f"--rating-column {name}")
+            + ", or say that they count with "
+            + Message("min_rating=-inf", "--min-rating -inf")
+            + " beside it",
             DataWarning,
             stacklevel=4,
         )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from truerank.data.text.arrow_text import parse_csv
-from truerank.data.text.columns import as_numbers, trimmed, with_line_break
+from truerank.data.text.column_text import as_numbers, trimmed, with_line_break
 from truerank.data.text.delimited import (
     BLANKS,
     LINE_END,
@@ -33,7 +33,7 @@ from truerank.data.text.streams import (
     open_utf8,
     read_start,
 )
-from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError
+from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError, option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -131,8 +131,9 @@ class TextTable:
         wanted = dict.fromkeys(self.names, "any") if roles is None else dict(roles)
         if self.guessed and self.encoding == "latin-1":
             warnings.warn(
-                f"{self.path} is not UTF-8 and was read as Latin-1; say encoding= if it is "
-                "something else",
+                f"{self.path} is not UTF-8 and was read as Latin-1; say "
+                + option("encoding")
+                + " if it is something else",
                 DataWarning,
                 stacklevel=2,
             )

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from truerank.arrays import Float
-from truerank.errors import InvalidArgumentError
+from truerank.errors import InvalidArgumentError, Message
 from truerank.estimators.bounds.identification import CompatibleSet, clopper_pearson, compatible_set
 from truerank.estimators.bounds.remedies import larger_sample
 from truerank.estimators.methods.em import em
@@ -80,8 +80,9 @@ class Blindness:
         remedy = self.larger
         if self.users_needed is not None:
             m = self.users_needed
-            remedy += f" or exact ranks of {m:,} users, Users({m}, Full()),"
-        return f"{known}; the estimate extrapolates by smoothness; {remedy} should resolve it"
+            remedy += f" or exact ranks of {m:,} users, "
+            remedy += Message(f"Users({m}, Full()),", f"'users m={m}',")
+        return f"{known}; the estimate extrapolates by smoothness; " + remedy + " should resolve it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from truerank.errors import option
 from truerank.ranking.table import RankTable
 
 FALSE_ALARMS = 1e-6
@@ -98,7 +99,7 @@ def ceiling_notes(table: RankTable) -> tuple[str, ...]:
         f"suspicious: these ranks are said to be exact among {int(np.median(n_items)):,} "
         f"items, but none of {len(rank):,} is above {top:,}, so they look like ranks among a "
         f"sample of about {said:,} candidates, or like lists cut at that length: if they "
-        f"are sampled say n_sampled={said}, or this value is wrong"
+        "are sampled say " + option("n_sampled", said) + ", or this value is wrong"
     )
     return (note,)
 

@@ -29,14 +29,14 @@ def next_design(design: Mapping[str, Any]) -> str:
     """What to try after a design whose samples hardly determine a metric.
 
     >>> next_design({"kind": "users", "m": 50, "inner": {"kind": "sampled"}})
-    'a design such as Adaptive() looks where it matters'
+    'an adaptive design looks where it matters'
     >>> next_design({"kind": "adaptive", "n_max": None})
     'a larger budget, or some users ranked in full, would tell more'
     """
     inner = _of_one_user(design)
     kind = inner.get("kind")
     if kind == "sampled":
-        return "a design such as Adaptive() looks where it matters"
+        return "an adaptive design looks where it matters"
     larger = "larger samples"
     if kind == "adaptive":
         larger = "a larger budget" if inner.get("n_max") is None else "a larger n_max"

@@ -13,9 +13,10 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models.learned_linear.forms import Dense, Form, LowRank, Sparse
 from truerank.models.learned_linear.parameters import Shrinkage
 from truerank.models.linear.spectrum import Spectrum
-from truerank.models.names import model_class, name_of, parameters_of
+from truerank.models.names import MODELS, model_class, name_of, parameters_of
 from truerank.numerics.dtypes import dtype_of
 from truerank.numerics.memory import check_room
+from truerank.spec import parse, settings_of
 
 CELLS = 2**23
 """Entries of W made at once while it is thinned out."""
@@ -25,24 +26,12 @@ def base_of(words: str) -> Any:
     """The model that the words describe, such as ``"edlae p=0.33 l2=300"``, not fitted yet.
 
     >>> base_of("ease l2=20").l2
-    20
+    20.0
     """
-    name, *settings = words.split() or [""]
-    values = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise InvalidArgumentError("base", words, "a name and settings such as 'ease l2=500'")
-        try:
-            values[key] = json.loads(value)
-        except ValueError:
-            values[key] = value
-    try:
-        return model_class(name, "base")(**values)
-    except TypeError:
-        raise InvalidArgumentError(
-            "base", words, f"settings that {name} has", "see its documentation for their names"
-        ) from None
+    spec = parse(
+        words, "base", MODELS, lambda name: settings_of(model_class(name)), example="ease l2=500"
+    )
+    return model_class(spec.kind)(**spec.settings)
 
 
 def words_of(base: Any) -> str:

@@ -70,8 +70,8 @@ class MF(FactorModel):
         s_{ui} = w_u \cdot h_i \;\text{ or }\; \frac{w_u \cdot h_i}{|w_u|\,|h_i|}
 
     over the positive pairs P, by steps on batches of them. Weights of interactions do not matter.
-    Losses by name have slopes of their own (:mod:`.slopes`) and need no torch; any other
-    function of (pos, neg) goes through autograd on the same path.
+    Losses by name have fused gradients (:mod:`truerank.losses.gradients`) and need no torch; any
+    other function of (pos, neg) goes through autograd on the same path.
 
     **Negatives** are n draws from q for each positive. ``shared``: the same draws for all pairs of
     a batch, or for every so many of them. That changes nothing in expectation and turns the work
@@ -280,7 +280,7 @@ class MF(FactorModel):
         objective = self._objective(learned, learned.item_counts, plan)
         check_fits(
             interactions, objective.plan, self.batch_size, self.dim,
-            threads=workers or available_cores(), by_autograd=objective.rule is None,
+            threads=workers or available_cores(), by_autograd=objective.fused is None,
         )  # fmt: skip
         if objective.plan.in_batch:
             check_in_batch(learned, self.batch_size)

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Float32
 from truerank.losses import inputs_of, positive_rate, temperature_of
-from truerank.models.mf.slopes import Rule
+from truerank.losses.gradients import fused_loss
+from truerank.losses.loss import FusedLoss
 from truerank.training.batches import Batch, Plan
 from truerank.training.negative_sampling import Ints, NegativeSampler, Pairs
 
@@ -31,7 +32,7 @@ class Objective:
     """A loss on data, ready to be sampled.
 
     Attributes:
-        rule: The loss with slopes of its own, or None.
+        fused: The loss, if it has a fused gradient, or None.
         loss: Otherwise a torch function of (pos, neg) and of ``inputs``.
         inputs: Further tensors that it takes.
         pairs: The positive pairs.
@@ -44,7 +45,7 @@ class Objective:
         left_out: For :attr:`levels`, the share of q that no negative of a user comes from.
     """
 
-    rule: Rule | None
+    fused: FusedLoss | None
     loss: Callable[..., Any] | None
     inputs: tuple[str, ...]
     pairs: Pairs
@@ -115,26 +116,26 @@ def objective_of(
         correct: Take t log(q |I|) off the scores of negatives, t the temperature.
         hidden: Of :func:`truerank.losses.positive_rate`.
         alpha: Of the same.
-        autograd: Let torch find the slopes even of losses that have their own.
+        autograd: Let torch find the gradient even of losses that have a fused one.
     """
     inputs = tuple(name for name in inputs_of(loss) if name not in parameters)
     counts = np.diff(pairs.indptr)
     tau = np.zeros(len(counts))
     if "tau_pos" in inputs:
         tau = positive_rate(counts, pairs.n_items, hidden=hidden, alpha=alpha)
-    rule = Rule.of(loss, parameters) if isinstance(loss, str) and not autograd else None
+    fused = fused_loss(loss, parameters) if isinstance(loss, str) and not autograd else None
     function = None
-    if rule is None:
-        from truerank.models.mf.autograd import torch_loss
+    if fused is None:
+        from truerank.models.mf.autograd_loss import torch_loss
 
         function = torch_loss(loss, parameters)
     shift = np.empty(0, np.float32)
-    if rule is not None and "log_q" in inputs:
+    if fused is not None and "log_q" in inputs:
         shift = sampler.log_lift(pairs.n_items)
     elif correct and "log_q" not in inputs:
         shift = np.float32(temperature_of(loss, parameters)) * sampler.log_lift(pairs.n_items)
     return Objective(
-        rule=rule,
+        fused=fused,
         loss=function,
         inputs=inputs,
         pairs=pairs,

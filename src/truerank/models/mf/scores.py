@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from truerank.arrays import Float32
+from truerank.losses.gradients import loss_and_gradient
+from truerank.losses.loss import FusedLoss
 from truerank.models.mf.dropout import drop
-from truerank.models.mf.slopes import Rule, slopes_of_row
 from truerank.numerics.jit import fastmath, strict
 from truerank.numerics.prefetch import prefetch_row
 from truerank.training.batches import Batch, Swaps
@@ -135,8 +136,8 @@ def swap_back(slopes: Float32, swaps: Swaps, first: int) -> None:
 
 
 @fastmath
-def slopes_of_tile(
-    rule: Rule,
+def loss_and_gradient_of_tile(
+    fused: FusedLoss,
     own: Float32,
     shared: Float32,
     tau: Float32,
@@ -151,7 +152,7 @@ def slopes_of_tile(
     for b in range(len(own)):
         extra = own[b, 1 : 1 + n_extra]
         neg = shared[b] if shared.shape[1] > 0 else own[b, 1 + n_extra :]
-        loss, slope = slopes_of_row(rule, own[b, 0], neg, extra, tau[b], scale)
+        loss, slope = loss_and_gradient(fused, own[b, 0], neg, extra, tau[b], scale)
         own[b, 0] = slope
         total += loss
     return total
@@ -173,7 +174,7 @@ def pull_users(
 
 @fastmath
 def shared_tile(
-    rule: Rule,
+    fused: FusedLoss,
     scoring: Scoring,
     tile: Tile,
     batch: Batch,
@@ -188,7 +189,7 @@ def shared_tile(
     All in one call, the products of BLAS included: Python takes no turn between them.
 
     Args:
-        rule: The loss.
+        fused: The loss.
         scoring: What is done with it.
         tile: Which pairs.
         batch: Of the tile.
@@ -209,7 +210,9 @@ def shared_tile(
     if len(scoring.shift) > 0:
         shift_shared(S, scoring.shift, batch.shared[tile.set], scoring.level[first:last])
     swap(S, batch.swaps, first)
-    total = slopes_of_tile(rule, own, S, scoring.tau[who], scoring.n_extra, scoring.scale)
+    total = loss_and_gradient_of_tile(
+        fused, own, S, scoring.tau[who], scoring.n_extra, scoring.scale
+    )
     swap_back(S, batch.swaps, first)
     np.dot(S, N, pull)
     if not fixed_items:
@@ -221,7 +224,7 @@ def shared_tile(
 
 @fastmath
 def own_tile(
-    rule: Rule,
+    fused: FusedLoss,
     scoring: Scoring,
     tile: Tile,
     batch: Batch,
@@ -245,7 +248,7 @@ def own_tile(
         score_own(U[one], items, own_items[one], cosine, own[one], lengths[one])
         if len(shift) > 0:
             shift_own(own[one], shift, own_items[one], level[one], 1 + n_extra)
-        total += slopes_of_tile(rule, own[one], nothing[one], tau[one], n_extra, scale)
+        total += loss_and_gradient_of_tile(fused, own[one], nothing[one], tau[one], n_extra, scale)
         pull_users(own[one], items, own_items[one], lengths[one], cosine, pull[one])
     drop(pull, batch.drops, first, scoring.dropped)
     return total

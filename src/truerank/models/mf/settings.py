@@ -148,7 +148,7 @@ def check_fits(
     batch_size = min(batch_size, len(data))
     shared = batch_size if plan.in_batch else plan.n_shared
     sets, tiles = plan.n_sets(batch_size), len(tiles_of(batch_size, plan))
-    # Scores of the tiles at work; or of all pairs, torch's copy, its slopes and one more between.
+    # Scores of the tiles at work; or of all pairs, torch's copy, its gradient and one more between.
     at_work = min(threads, tiles) * longest_tile(batch_size, plan)
     pairs = 4 * batch_size if by_autograd else at_work
     batch = 2 * batch_size * (dim + width) + shared * (dim * (sets + tiles) + pairs)

@@ -11,9 +11,9 @@ order, so the number of threads changes no bit.
 
 Memory beside the factors and the states of their optimiser: 2 B (d + w) numbers for batches of B
 pairs with w own and n shared items, n d for each set of shared ones and for each tile, n times
-:data:`TILE` for each thread (4 B n or more for a loss without slopes: :mod:`.any_loss`), and two
-batches (:mod:`.batches`). Never users x items, and B x n x d only where every pair has a set to
-itself.
+:data:`TILE` for each thread (4 B n or more for a loss without a fused gradient:
+:mod:`.autograd_batch`), and two batches (:mod:`.batches`). Never users x items, and B x n x d only
+where every pair has a set to itself.
 """
 
 from __future__ import annotations
@@ -203,22 +203,22 @@ class Steps:
 
         if n:
             self.each(fetch, range(len(batch.shared)))
-        if o.rule is None:
-            from truerank.models.mf.any_loss import gradients_by_autograd
+        if o.fused is None:
+            from truerank.models.mf.autograd_batch import gradients_by_autograd
 
             return gradients_by_autograd(
                 o, scoring, tiles, batch, users, items, out, self.fixed_items, self.each, beside
             )
-        rule, losses = o.rule, np.zeros(len(tiles))
+        fused, losses = o.fused, np.zeros(len(tiles))
 
         def whole(tile: Tile) -> None:
             if n:
                 S = self._room(tile.last - tile.first, n)
                 loss = shared_tile(
-                    rule, scoring, tile, batch, users, items, S, out, self.fixed_items
+                    fused, scoring, tile, batch, users, items, S, out, self.fixed_items
                 )
             else:
-                loss = own_tile(rule, scoring, tile, batch, users, items, out)
+                loss = own_tile(fused, scoring, tile, batch, users, items, out)
             losses[tile.number] = loss
 
         work = [partial(whole, tile) for tile in tiles]

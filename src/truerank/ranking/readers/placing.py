@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Int
-from truerank.data.columns import index_ids
 from truerank.data.id_order import find_ids
 from truerank.data.ids import in_one_type
+from truerank.data.input_columns import index_ids
 from truerank.errors import InvalidDataError
 from truerank.numerics.ties import TieRule, tie_code
 from truerank.ranking.readers.repeats import distinct_keys

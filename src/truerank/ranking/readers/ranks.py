@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, Message, option
 from truerank.ranking.columns import as_whole
 from truerank.ranking.header import Header
 from truerank.ranking.readers.repeats import refuse_repeats
@@ -123,7 +123,8 @@ def _is_meant(argument: str, usual: str, names: tuple[str, ...]) -> bool:
 def _from_one(rank: NDArray[Any], zero_based: bool) -> NDArray[np.int64]:
     if rank.dtype.kind == "O":
         raise InvalidDataError(
-            f"rank must be whole numbers, got {rank[0]!r}; name the column of ranks with rank="
+            f"rank must be whole numbers, got {rank[0]!r}; name the column of ranks with "
+            + Message("rank=", "--rank-column")
         )
     ranks = as_whole("rank", rank)
     if zero_based:
@@ -131,6 +132,6 @@ def _from_one(rank: NDArray[Any], zero_based: bool) -> NDArray[np.int64]:
     elif (ranks == 0).any():
         raise InvalidDataError(
             f"row {int(np.argmax(ranks == 0))} has rank 0, so these ranks start at 0 and ours "
-            "start at 1; pass zero_based=True"
+            "start at 1; pass " + option("zero_based", True)
         )
     return ranks

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.data.columns import index_ids
+from truerank.data.input_columns import index_ids
 from truerank.errors import InvalidDataError
 
 

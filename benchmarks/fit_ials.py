@@ -44,7 +44,7 @@ def plain_csr(data: tr.Interactions) -> csr_matrix:
 
 def ours(data: tr.Interactions, dim: int, solver: str, seed: int = 0) -> Factors:
     model = IALS(
-        dim=dim, reg=REG, unobserved_weight=UNOBSERVED, epochs=EPOCHS, solver=solver, seed=seed
+        dim=dim, l2=REG, unobserved_weight=UNOBSERVED, epochs=EPOCHS, solver=solver, seed=seed
     ).fit(data)
     return model.user_factors, model.item_factors
 
@@ -108,7 +108,7 @@ def block_rows(data: tr.Interactions, X: csr_matrix) -> list[tuple[str, str, flo
         },
         rounds=2,
     )
-    problem = IALS(reg=REG, unobserved_weight=UNOBSERVED).problem(data)
+    problem = IALS(l2=REG, unobserved_weight=UNOBSERVED).problem(data)
     with on_all_cores() as each:
         mine, theirs = (
             objective(problem, *map(np.ascontiguousarray, found[who]), each)
@@ -127,7 +127,7 @@ def cg_rows(data: tr.Interactions, X: csr_matrix) -> list[tuple[str, str, float]
     seconds = best_times(
         {"ours": lambda: ours(data, 64, "cg"), "irspack": lambda: irspack(X, 64, "CG")}, rounds=3
     )
-    problem = IALS(reg=REG, unobserved_weight=UNOBSERVED).problem(data)
+    problem = IALS(l2=REG, unobserved_weight=UNOBSERVED).problem(data)
 
     def mean_objective(fit: Callable[[int], Factors]) -> float:
         found = [[np.ascontiguousarray(x) for x in fit(seed)] for seed in SEEDS]

@@ -48,12 +48,12 @@ def grid_rows(split: tr.split.Split, data: str) -> list[Row]:
     ranks = [k for k in RANKS if k < split.train.n_items]
     decomposing, spectrum = seconds(lambda: decompose(split.train, max(ranks)))
     projecting, grid = seconds(lambda: SpectrumGrid(spectrum, split.train, "LRR"))
-    ready = {k: LRR(l2=1.0, rank=k).fit(split.train, spectrum=spectrum) for k in ranks}
+    ready = {k: LRR(l2=1.0, dim=k).fit(split.train, spectrum=spectrum) for k in ranks}
     tr.rank(ready[ranks[0]], split, progress=False)  # kernels are compiled once
     ours, alone = projecting, 0.0
-    for parameters in ({"l2": l2, "rank": k} for l2 in PENALTIES for k in ranks):
+    for parameters in ({"l2": l2, "dim": k} for l2 in PENALTIES for k in ranks):
         made = lambda: tr.rank(grid.model(**parameters), split, progress=False)  # noqa: B023, E731
-        kept = lambda: tr.rank(ready[parameters["rank"]], split, progress=False)  # noqa: B023, E731
+        kept = lambda: tr.rank(ready[parameters["dim"]], split, progress=False)  # noqa: B023, E731
         alone += seconds(kept)[0]
         ours += seconds(made)[0]
     points = len(PENALTIES) * len(ranks)

@@ -58,24 +58,24 @@ def learned_penalties(table: LinearTable) -> Nearby:
     history = table.judges.fold_in or table.judges.train
     return Nearby(c=REACH * l2, head_tail=False).fit(
         table.test.train,
-        base=LRR(l2=l2, rank=best["rank"]),
+        base=LRR(l2=l2, dim=best["dim"]),
         spectrum=table.spectrum,
         validation=(history, table.judges.held_out),
     )
 
 
 def rounds_of(table: LinearTable) -> str:
-    """How the two solvers of the low-rank EDLAE go, at the chosen p and l2."""
+    """How the two solvers of the low-rank EDLAE go, at the chosen dropout and l2."""
     chosen = table.line(table.recipe.row("EDLAE")).setting
     shown = (1, 5, 10, 20, 30)
     rows = []
-    for rank in (50, chosen["rank"]):
+    for dim in (50, chosen["dim"]):
         for solver in ("descent", "admm"):
-            model = EDLAE(chosen["p"], chosen["l2"], rank=rank, iterations=30, solver=solver)
+            model = EDLAE(chosen["dropout"], chosen["l2"], dim=dim, epochs=30, solver=solver)
             values = model.fit(table.test.train).convergence.objective
             said = [f"{values[i - 1]:,.4g}" if i <= len(values) else "–" for i in shown]
-            rows.append([str(rank), solver, *said, f"{values.min():.4f}"])
-    return _table(["rank", "solver", *(f"round {i}" for i in shown), "lowest"], rows)
+            rows.append([str(dim), solver, *said, f"{values.min():.4f}"])
+    return _table(["dim", "solver", *(f"round {i}" for i in shown), "lowest"], rows)
 
 
 def draw(table: LinearTable, lines: Sequence[Line], learned: Nearby, folder: Path) -> None:

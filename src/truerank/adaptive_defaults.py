@@ -50,8 +50,8 @@ def is_adaptive(value: object) -> bool:
 def adaptation_note(name: str, taken: float | str, default: float | str, reason: str) -> str:
     """The sentence for ``model.adapted``.
 
-    >>> adaptation_note("rank", 7, 50, "the data have no higher one")
-    'rank is 7 instead of the usual 50: the data have no higher one'
+    >>> adaptation_note("dim", 7, 50, "the rank of the data is no higher")
+    'dim is 7 instead of the usual 50: the rank of the data is no higher'
     """
     return f"{name} is {_short(taken)} instead of the usual {_short(default)}: {reason}"
 

@@ -40,9 +40,18 @@ def renamed_parameters(**new_of_old: str) -> Callable[[Renamed], Renamed]:
     return decorate
 
 
-def current_names(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters under the names they have now: what a file of the last release holds."""
+def current_names(kind: Any, values: Mapping[str, Any], *, warn: bool = False) -> dict[str, Any]:
+    """Parameters under the names they have now: what a file of the last release holds.
+
+    Args:
+        kind: The class whose parameters they are; one that has renamed none changes nothing.
+        values: By name, old or new.
+        warn: Say which names are old, to whoever called the caller: where people wrote them.
+    """
     names: Mapping[str, str] = getattr(kind, OLD_NAMES, {})
+    for old in names if warn else ():
+        if old in values:
+            old_name(f"the parameter {old!r} of {kind.__name__}", names[old], stacklevel=4)
     return {names.get(name, name): value for name, value in values.items()}
 
 
@@ -76,4 +85,8 @@ def _old_attribute(owner: str, old: str, new: str) -> property:
         old_name(f"the attribute {old!r} of {owner}", new)
         return getattr(self, new)
 
-    return property(read)
+    def write(self: Any, value: Any) -> None:
+        old_name(f"the attribute {old!r} of {owner}", new)
+        setattr(self, new, value)
+
+    return property(read, write)

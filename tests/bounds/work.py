@@ -162,8 +162,8 @@ def linear(shapes: Any = ((40, 31), (70, 129))) -> None:
         for data in (train, weighted):
             tr.models.EASE(l2=10.0).fit(data).score_all(np.arange(2))
         tr.models.SLIM(l1=0.5, l2=2.0, dtype="float64").fit(weighted)
-        tr.models.EDLAE(rank=5).fit(train)
-        tr.models.LRR(l2=10.0, rank=4).fit(train).score_all(np.arange(2))
+        tr.models.EDLAE(dim=5).fit(train)
+        tr.models.LRR(l2=10.0, dim=4).fit(train).score_all(np.arange(2))
     wide = _data(9, 60, 700, mean=40.0)  # long rows: SLIM's room grows
     tr.models.SLIM(l1=0.01, l2=0.5).fit(wide)
 
@@ -188,7 +188,7 @@ def learned_linear() -> None:
     quick = {"epochs": 2, "batch_size": 33, "rate": 0.05, "scale": 10.0}
     bases = (
         tr.models.EASE(l2=20.0), tr.models.SLIM(l1=0.5, l2=2.0),
-        tr.models.LRR(l2=20.0, rank=5), tr.models.EDLAE(p=0.3, l2=5.0, rank=5),
+        tr.models.LRR(l2=20.0, dim=5), tr.models.EDLAE(dropout=0.3, l2=5.0, dim=5),
     )  # fmt: skip
     for base in bases:
         tr.models.Nearby(**quick).fit(train, base=base.fit(train))

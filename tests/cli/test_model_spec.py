@@ -53,8 +53,8 @@ def test_defaults_that_gave_way_are_said_beside_the_result(run: Run, tmp_path: P
     assert done.code == 0
     (sentence,) = done.json["adapted"]
     assert re.fullmatch(
-        r"rank is \d instead of the usual 50: the data have no higher one", sentence
+        r"dim is \d instead of the usual 50: the rank of the data is no higher", sentence
     )
     assert f"pure-svd: {sentence}\n" in done.err
-    asked = run("fit", "--data", "small.csv", "--model", "pure-svd rank=50")
-    assert "rank 50 was asked of PureSVD" in asked.sentence
+    asked = run("fit", "--data", "small.csv", "--model", "pure-svd dim=50")
+    assert "dim 50 was asked of PureSVD" in asked.sentence

@@ -27,9 +27,9 @@ Array = NDArray[Any]
 Members = dict[str, Array]
 
 SMALL: dict[str, dict[str, Any]] = {
-    "lrr": {"rank": 4},
-    "pure-svd": {"rank": 4},
-    "closed-form-mf": {"l2": 0.5, "rank": 4},
+    "lrr": {"dim": 4},
+    "pure-svd": {"dim": 4},
+    "closed-form-mf": {"l2": 0.5, "dim": 4},
     "wmf": {"dim": 4, "epochs": 2, "track_objective": True},
     "ials": {"dim": 4, "epochs": 2, "track_objective": True},
     "debiased-ials": {"dim": 4, "epochs": 2},
@@ -38,7 +38,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "mf": {"dim": 4, "epochs": 3, "n_negatives": 4, "validation_metric": "ndcg@5"},
 }
 MF: dict[str, Any] = SMALL["mf"] | {"batch_size": 64}
-DEEP_EDLAE = tr.models.EDLAE(p=0.3, l2=1.0, rank=3, iterations=3)
+DEEP_EDLAE = tr.models.EDLAE(dropout=0.3, l2=1.0, dim=3, epochs=3)
 
 
 def data() -> tr.Interactions:
@@ -60,10 +60,10 @@ VARIANTS: dict[str, Callable[[], Any]] = {
         for name in MODELS
     },
     "edlae of low rank": lambda: DEEP_EDLAE.fit(SPLIT.train),
-    "nearby of factors": lambda: _nearby(tr.models.LRR(rank=4).fit(SPLIT.train)),
+    "nearby of factors": lambda: _nearby(tr.models.LRR(dim=4).fit(SPLIT.train)),
     "nearby without diagonal": lambda: _nearby(DEEP_EDLAE.fit(SPLIT.train)),
     "nearby, sparse": lambda: _nearby(tr.models.EASE(l2=5.0).fit(SPLIT.train), threshold=0.01),
-    "nearby with lambdas": lambda: _nearby(tr.models.LRR(l2=5.0, rank=4), c=1.0),
+    "nearby with lambdas": lambda: _nearby(tr.models.LRR(l2=5.0, dim=4), c=1.0),
 }
 CHECKPOINTS = ("adam", "dense-adam", "adagrad", "sgd")
 

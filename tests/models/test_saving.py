@@ -22,9 +22,9 @@ from truerank.models.saving import read_header, save
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "ease": {"l2": 7.5},
-    "lrr": {"l2": [3.0, 2.0], "rank": 2},
-    "pure-svd": {"rank": 4},
-    "closed-form-mf": {"l2": 0.5, "rank": 6},
+    "lrr": {"l2": [3.0, 2.0], "dim": 2},
+    "pure-svd": {"dim": 4},
+    "closed-form-mf": {"l2": 0.5, "dim": 6},
     "item-knn": {"k": 3, "similarity": "jaccard", "shrink": 1.0},
     "popularity": {},
     "mf": {"dim": 4, "epochs": 2, "n_negatives": 4, "validation_metric": "ndcg@5"},

@@ -101,15 +101,15 @@ def test_pure_svd_on_tiny_catalogues(n: int, kind: str) -> None:
     assert model.item_factors.shape[1] == rank
     assert np.abs(some_scores(model, data) - X).max() < 1e-5
     assert model.adapted == (
-        f"rank is {rank} instead of the usual 50: the data have no higher one",
+        f"dim is {rank} instead of the usual 50: the rank of the data is no higher",
     )
     everywhere = np.indices(X.shape).reshape(2, -1)
     assert tr.rank_pairs(model, *everywhere, tr.Full()).rank.max() <= n
-    assert PureSVD(rank=rank).fit(data).adapted == ()
-    with pytest.raises(InvalidDataError, match=f"rank {rank + 1} was asked of PureSVD, and these"):
-        PureSVD(rank=rank + 1).fit(data)
-    with pytest.raises(InvalidDataError, match="rank 50 was asked of PureSVD"):
-        PureSVD(rank=50).fit(data)
+    assert PureSVD(dim=rank).fit(data).adapted == ()
+    with pytest.raises(InvalidDataError, match=f"dim {rank + 1} was asked of PureSVD, and these"):
+        PureSVD(dim=rank + 1).fit(data)
+    with pytest.raises(InvalidDataError, match="dim 50 was asked of PureSVD"):
+        PureSVD(dim=50).fit(data)
 
 
 def test_scores_that_are_zero_but_for_rounding_keep_the_promise() -> None:
@@ -216,7 +216,7 @@ def test_what_gave_way_is_kept_in_the_file(tmp_path: Path) -> None:
     model = PureSVD().fit(pairs(6, 6, 2))
     model.save(tmp_path / "a")
     assert tr.models.load(tmp_path / "a").adapted == model.adapted != ()
-    assert type(tr.models.load(tmp_path / "a").rank) is int
+    assert type(tr.models.load(tmp_path / "a").dim) is int
 
 
 def test_marked_values_are_what_they_mark() -> None:

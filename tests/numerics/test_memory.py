@@ -52,9 +52,9 @@ def test_what_does_not_fit_is_refused_with_a_way_out(monkeypatch: pytest.MonkeyP
         (tr.models.EASE(), "IALS and PureSVD"),
         (tr.models.DLAE(), "IALS and PureSVD"),
         (tr.models.EDLAE(), "IALS and PureSVD"),
-        (tr.models.EDLAE(rank=2), "IALS and PureSVD"),
+        (tr.models.EDLAE(dim=2), "IALS and PureSVD"),
         (tr.models.LRR(), "would need less"),
-        (tr.models.LRR(rank=2), "would need less"),
+        (tr.models.LRR(dim=2), "would need less"),
         (tr.models.PureSVD(2), "would need less"),
     ],
 )
@@ -73,6 +73,7 @@ def test_debiased_ease_asks_for_all_it_will_need(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(memory, "free_bytes", lambda: free)
     monkeypatch.setattr(debiased_ease, "inverse_gram", lambda *_: pytest.fail("asked too late"))
     with pytest.raises(
-        InvalidDataError, match=r"hidden on 2,000 items needs 0\.0 GB.*hidden=0 needs"
+        InvalidDataError,
+        match=r"n_hidden_positives on 2,000 items needs 0\.0 GB.*n_hidden_positives=0",
     ):
-        tr.models.DebiasedEASE(hidden=1.0).fit(data)
+        tr.models.DebiasedEASE(n_hidden_positives=1.0).fit(data)

@@ -15,9 +15,9 @@ from truerank.reproduce.linear_recipe import Recipe, filtered, linear_recipe
 from truerank.reproduce.linear_table import LinearTable
 
 SMALL: dict[str, dict[str, Any]] = {
-    "LRR": {"l2": [5.0, 50.0], "rank": [4, 8]},
-    "EDLAE": {"p": [0.3], "l2": [10.0], "rank": [6], "iterations": [5]},
-    "EDLAE full rank": {"p": [0.3], "l2": [10.0]},
+    "LRR": {"l2": [5.0, 50.0], "dim": [4, 8]},
+    "EDLAE": {"dropout": [0.3], "l2": [10.0], "dim": [6], "epochs": [5]},
+    "EDLAE full rank": {"dropout": [0.3], "l2": [10.0]},
     "EASE": {"l2": [10.0, 100.0]},
 }
 
@@ -176,7 +176,7 @@ def test_mistakes_are_one_sentence(table: LinearTable) -> None:
 def test_generated_data_have_the_shape_of_the_set() -> None:
     recipe, data = linear_recipe().generated("msd", 0.005)
     assert (data.n_users, data.n_items) == (2857, 206)
-    assert recipe.row("LRR").grid == {"msd": {"l2": [1000.0], "rank": [10]}}
+    assert recipe.row("LRR").grid == {"msd": {"l2": [1000.0], "dim": [10]}}
     with pytest.raises(InvalidArgumentError, match="ml-20m, netflix, msd to be generated"):
         linear_recipe().generated("ml-1m")
     with pytest.raises(InvalidArgumentError, match="share must be above 0"):

@@ -163,5 +163,5 @@ def test_other_models_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("EASE was not asked for")
 
     monkeypatch.setattr(search_models, "EaseGrid", never)
-    found = search("dlae", {"l2": [10.0], "p": [0.3]}, FEW, metric="ndcg@20")
+    found = search("dlae", {"l2": [10.0], "dropout": [0.3]}, FEW, metric="ndcg@20")
     assert found.best.status == "finished"

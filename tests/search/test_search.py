@@ -251,9 +251,9 @@ def test_the_usual_metric_is_ndcg_at_100_or_what_every_user_has() -> None:
 @pytest.mark.parametrize(
     ("kind", "space"),
     [
-        (LRR, {"l2": [1.0, 20.0], "rank": [3, 10]}),
-        (ClosedFormMF, {"l2": [1.0, 5.0], "rank": [3, 10], "dtype": "float64"}),
-        (PureSVD, {"rank": [2, 5, 10]}),
+        (LRR, {"l2": [1.0, 20.0], "dim": [3, 10]}),
+        (ClosedFormMF, {"l2": [1.0, 5.0], "dim": [3, 10], "dtype": "float64"}),
+        (PureSVD, {"dim": [2, 5, 10]}),
     ],
 )
 def test_spectral_models_are_decomposed_once(
@@ -275,15 +275,15 @@ def test_spectral_models_are_decomposed_once(
 
 
 def test_a_failed_trial_does_not_end_the_search() -> None:
-    found = search(LRR, {"l2": 1.0, "rank": [5, 5000]}, DATA, metric="ndcg@10")
+    found = search(LRR, {"l2": 1.0, "dim": [5, 5000]}, DATA, metric="ndcg@10")
     assert [trial.status for trial in found.trials] == ["finished", "failed"]
-    assert "rank 5,000 was asked of LRR" in found.trials[1].note
-    assert "rank 5,000 was asked of LRR" in str(found)
+    assert "dim 5,000 was asked of LRR" in found.trials[1].note
+    assert "dim 5,000 was asked of LRR" in str(found)
     assert "best of 2 trials" in found.sentence
-    assert "; 1 failed (rank 5,000 was asked of LRR" in found.sentence
-    more = search(LRR, {"l2": 1.0, "rank": [5, 4000, 5000]}, DATA, metric="ndcg@10")
-    assert "; 2 failed (the first: rank 4,000 was asked of LRR" in more.sentence
-    fine = search(LRR, {"l2": 1.0, "rank": [5]}, DATA, metric="ndcg@10")
+    assert "; 1 failed (dim 5,000 was asked of LRR" in found.sentence
+    more = search(LRR, {"l2": 1.0, "dim": [5, 4000, 5000]}, DATA, metric="ndcg@10")
+    assert "; 2 failed (the first: dim 4,000 was asked of LRR" in more.sentence
+    fine = search(LRR, {"l2": 1.0, "dim": [5]}, DATA, metric="ndcg@10")
     assert "failed" not in fine.sentence
-    with pytest.raises(InvalidDataError, match=r"none of the 2 trials finished; .*rank 4,000"):
-        search(LRR, {"l2": 1.0, "rank": [4000, 5000]}, DATA, metric="ndcg@10")
+    with pytest.raises(InvalidDataError, match=r"none of the 2 trials finished; .*dim 4,000"):
+        search(LRR, {"l2": 1.0, "dim": [4000, 5000]}, DATA, metric="ndcg@10")

@@ -61,8 +61,6 @@ class FactorModel(Model, ABC):
     """
 
     __slots__ = ("item_factors", "user_factors")
-    dim: int
-    epochs: int
     user_factors: Factors
     item_factors: Factors
 

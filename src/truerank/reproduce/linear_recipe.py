@@ -20,6 +20,9 @@ from truerank.metrics import Metric, as_metric
 from truerank.reproduce.claims import Question
 from truerank.split import Split, strong_generalization
 
+LOW_RANK = ("lrr", "edlae", "closed-form-mf", "pure-svd")
+"""Models whose ``dim`` is a rank, which follows the number of items."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearRow:
@@ -124,7 +127,7 @@ class Recipe:
         per_user = min(shape["interactions"] / shape["users"], n_items / 4)
         interactions = generate(n_users, n_items, interactions_per_user=per_user)
         rows = tuple(
-            replace(row, grid={data: _cut(row.grid[data], share)}) if row.grid else row
+            replace(row, grid={data: _cut(row.model, row.grid[data], share)}) if row.grid else row
             for row in self.rows
         )
         return replace(self, rows=rows), interactions
@@ -135,10 +138,12 @@ def _cutoff(metric: Metric) -> int:
     return metric.k or 0
 
 
-def _cut(grid: Mapping[str, list[Any]], share: float) -> dict[str, list[Any]]:
-    """The grid with a share of every rank, at least 1."""
+def _cut(model: str, grid: Mapping[str, list[Any]], share: float) -> dict[str, list[Any]]:
+    """The grid with a share of every rank of a linear model, at least 1."""
+    if model not in LOW_RANK:
+        return dict(grid)
     return {
-        name: [max(1, round(share * value)) for value in values] if name == "rank" else values
+        name: [max(1, round(share * value)) for value in values] if name == "dim" else values
         for name, values in grid.items()
     }
 
@@ -153,8 +158,8 @@ def filtered(data: Interactions, how: Mapping[str, Any]) -> Interactions:
 def combinations(grid: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Every setting of a grid; a value that is no list is fixed.
 
-    >>> list(combinations({"l2": [1, 2], "rank": 5}))
-    [{'l2': 1, 'rank': 5}, {'l2': 2, 'rank': 5}]
+    >>> list(combinations({"l2": [1, 2], "dim": 5}))
+    [{'l2': 1, 'dim': 5}, {'l2': 2, 'dim': 5}]
     """
     values = [value if isinstance(value, list) else [value] for value in grid.values()]
     for chosen in product(*values):

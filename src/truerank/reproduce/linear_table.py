@@ -114,7 +114,7 @@ class LinearTable:
     @cached_property
     def spectrum(self) -> Spectrum:
         """One decomposition of the training data, of the largest rank in the recipe."""
-        ranks = [r.grid[self.data]["rank"] for r in self.recipe.rows if self._by_spectrum(r)]
+        ranks = [r.grid[self.data]["dim"] for r in self.recipe.rows if self._by_spectrum(r)]
         return decompose(self.test.train, max(max(values) for values in ranks))
 
     def nearby(self, row: LinearRow, setting: dict[str, Any], **more: Any) -> Nearby:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
 from functools import cached_property
 from typing import Any
 
 from truerank.checks import did_you_mean
 from truerank.data.interactions import Interactions
+from truerank.deprecation import current_names
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models.linear.ease_by_spectrum import EaseGrid, pays
 from truerank.models.linear.grid_of_spectrum import SHRINKAGES, SpectrumGrid
@@ -59,6 +60,11 @@ class Maker:
         if any(parameter.kind is Anything for parameter in given):
             return cls(name, model, None)
         return cls(name, model, {p.name: p.default for p in given if p.kind in ByName})
+
+    def space(self, space: Any) -> Space:
+        """What is searched, old names of parameters under their new ones."""
+        named = current_names(self.make, space, warn=True) if isinstance(space, Mapping) else space
+        return Space.of(named)
 
     @property
     def short_name(self) -> str:
@@ -116,7 +122,7 @@ class SharedFits:
         if self.shares:
             self.maker.new(parameters)  # what the class itself would refuse
             values = {**(self.maker.usual or {}), **parameters}
-            return self._grid.model(l2=values.get("l2", 0.0), rank=values["rank"])
+            return self._grid.model(l2=values.get("l2", 0.0), dim=values["dim"])
         if self._ease is not None:
             try:
                 return self._ease.model(self.maker.new(parameters).l2)
@@ -126,8 +132,8 @@ class SharedFits:
 
     @property
     def shares(self) -> bool:
-        """Whether one decomposition serves all trials: only penalty and rank may differ."""
-        return self.maker.short_name in SHRINKAGES and self._only("l2", "rank")
+        """Whether one decomposition serves all trials: only penalty and dim may differ."""
+        return self.maker.short_name in SHRINKAGES and self._only("l2", "dim")
 
     def _only(self, *names: str) -> bool:
         """Whether it is a model of ours of which nothing but these is searched."""
@@ -139,8 +145,8 @@ class SharedFits:
 
     @cached_property
     def _grid(self) -> SpectrumGrid:
-        rank = self.space.largest("rank") if "rank" in self.space.parts else self._usual("rank")
-        return SpectrumGrid.of(self.train, self.maker.short_name, rank, dtype=self._dtype)
+        dim = self.space.largest("dim") if "dim" in self.space.parts else self._usual("dim")
+        return SpectrumGrid.of(self.train, self.maker.short_name, dim, dtype=self._dtype)
 
     @cached_property
     def _ease(self) -> EaseGrid | None:

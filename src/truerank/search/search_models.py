@@ -21,7 +21,7 @@ from truerank.search.examination import Examination, sharing, usual_metric
 from truerank.search.log import SearchLog
 from truerank.search.race import Race
 from truerank.search.result import SearchResult
-from truerank.search.space import Between, Parameters, Space
+from truerank.search.space import Between, Parameters
 from truerank.search.strategies import Strategy, make_strategy
 from truerank.search.trial import Trial, best_of, setting_key
 from truerank.search.validation_split import Validation, validation_split
@@ -91,7 +91,8 @@ def search(
     >>> found.best_parameters, len(found.trials)
     ({'k': 50}, 2)
     """
-    parts, maker = Space.of(space), Maker.of(model)
+    maker = Maker.of(model)
+    parts = maker.space(space)
     maker.check(parts)
     chosen = make_strategy(strategy, parts, n_trials, checked_seed(seed))
     if not 0 < level < 1:

@@ -98,8 +98,8 @@ class Space:
             space: Name of each parameter with a list (tuple, range, array) of values, a
                 :class:`Between`, or one value that stays.
 
-        >>> Space.of({"l2": [1, 10], "rank": 5}).grid()
-        [{'l2': 1, 'rank': 5}, {'l2': 10, 'rank': 5}]
+        >>> Space.of({"l2": [1, 10], "dim": 5}).grid()
+        [{'l2': 1, 'dim': 5}, {'l2': 10, 'dim': 5}]
         """
         if not isinstance(space, Mapping) or not space:
             raise InvalidArgumentError(

@@ -70,8 +70,8 @@ _FLOATS = ("value", "std_error")
 def setting_key(parameters: Parameters) -> str:
     """One text per setting.
 
-    >>> setting_key({"l2": 1.0, "rank": 3})
-    '{"l2": 1.0, "rank": 3}'
+    >>> setting_key({"l2": 1.0, "dim": 3})
+    '{"dim": 3, "l2": 1.0}'
     """
     return json.dumps(parameters, sort_keys=True)
 

@@ -20,7 +20,13 @@ EVERYBODY = np.arange(25)
 
 
 def debiased(data: tr.Interactions, **more: Any) -> DebiasedIALS:
-    setting = {"dim": 5, "reg": 0.02, "unobserved_weight": 0.3, "c": 1.5, "dtype": "float64"}
+    setting = {
+        "dim": 5,
+        "l2": 0.02,
+        "unobserved_weight": 0.3,
+        "positive_ratio": 1.5,
+        "dtype": "float64",
+    }
     return DebiasedIALS(**{**setting, **more}).fit(data)
 
 
@@ -30,7 +36,7 @@ def debiased(data: tr.Interactions, **more: Any) -> DebiasedIALS:
 @pytest.mark.parametrize("hidden", [0.0, 4.0])
 def test_the_tracked_objective_is_the_printed_one_and_never_rises(hidden: float) -> None:
     data = interactions()
-    model = debiased(data, hidden=hidden, nu=0.7, epochs=10, track_objective=True)
+    model = debiased(data, n_hidden_positives=hidden, nu=0.7, epochs=10, track_objective=True)
     X = weights_of(data)
     rates = 1.5 + hidden / X.sum(axis=1)
     W, H = model.user_factors, model.item_factors
@@ -41,7 +47,7 @@ def test_the_tracked_objective_is_the_printed_one_and_never_rises(hidden: float)
 
 def test_each_user_carries_c_on_the_right_and_not_its_root() -> None:
     data = interactions()
-    model = debiased(data, hidden=4.0, nu=1.0, epochs=3)
+    model = debiased(data, n_hidden_positives=4.0, nu=1.0, epochs=3)
     X, H = weights_of(data), model.item_factors
     ridge, _ = penalties(X, 0.02, 0.3, 1.0)
     for u, seen in enumerate(X > 0):
@@ -61,7 +67,7 @@ def test_without_frequency_scaling_it_is_an_ials_at_every_epoch(epochs: int) -> 
     """nu = 0: alpha_0' = alpha_0 / ((1 - alpha_0) c), reg' = reg / c, scores by k."""
     data, k, c = interactions(), 1 / (1 - 0.3), 1.5
     model = debiased(data, nu=0.0, epochs=epochs, init_std=0.1 * np.sqrt(k))
-    plain = IALS(dim=5, reg=0.02 / c, unobserved_weight=0.3 * k / c, nu=0.0, epochs=epochs,
+    plain = IALS(dim=5, l2=0.02 / c, unobserved_weight=0.3 * k / c, nu=0.0, epochs=epochs,
                  init_std=0.1, dtype="float64").fit(data)  # fmt: skip
     assert same_scores(model, plain, k)
 
@@ -69,7 +75,7 @@ def test_without_frequency_scaling_it_is_an_ials_at_every_epoch(epochs: int) -> 
 def test_the_printed_penalty_belongs_to_another_problem() -> None:
     data, k, c = interactions(), 1 / (1 - 0.3), 1.5
     model = debiased(data, nu=0.0, epochs=5, init_std=0.1 * np.sqrt(k))
-    printed = IALS(dim=5, reg=0.02 * k / c, unobserved_weight=0.3 * k / c, nu=0.0, epochs=5,
+    printed = IALS(dim=5, l2=0.02 * k / c, unobserved_weight=0.3 * k / c, nu=0.0, epochs=5,
                    dtype="float64").fit(data)  # fmt: skip
     assert not same_scores(model, printed, k)
 
@@ -78,7 +84,7 @@ def test_a_single_half_step_has_the_printed_form() -> None:
     """The same items given: lambda' = lambda / ((1 - alpha_0) c), users longer by k."""
     data, k, c = interactions(), 1 / (1 - 0.3), 1.5
     model = debiased(data, nu=0.0, epochs=3)
-    plain = IALS(dim=5, reg=0.02 * k / c, unobserved_weight=0.3 * k / c, nu=0.0, dtype="float64")
+    plain = IALS(dim=5, l2=0.02 * k / c, unobserved_weight=0.3 * k / c, nu=0.0, dtype="float64")
     plain.item_factors = model.item_factors
     np.testing.assert_allclose(model.user_factors, k * plain.solve_users(data), rtol=1e-8)
 
@@ -87,8 +93,8 @@ def test_a_single_half_step_has_the_printed_form() -> None:
 def test_where_c_undoes_the_unobserved_weight_any_nu_will_do(nu: float) -> None:
     """c = 1 / (1 - alpha_0): alpha_0' = alpha_0, so the penalties only need dividing by c."""
     data, c = interactions(), 1 / (1 - 0.3)
-    model = debiased(data, c=c, nu=nu, epochs=4, init_std=0.1 * np.sqrt(c))
-    plain = IALS(dim=5, reg=0.02 / c, unobserved_weight=0.3, nu=nu, epochs=4,
+    model = debiased(data, positive_ratio=c, nu=nu, epochs=4, init_std=0.1 * np.sqrt(c))
+    plain = IALS(dim=5, l2=0.02 / c, unobserved_weight=0.3, nu=nu, epochs=4,
                  dtype="float64").fit(data)  # fmt: skip
     assert same_scores(model, plain, c)
 
@@ -96,7 +102,7 @@ def test_where_c_undoes_the_unobserved_weight_any_nu_will_do(nu: float) -> None:
 def test_with_frequency_scaling_and_another_c_no_such_reg_is_right() -> None:
     data, k, c = interactions(), 1 / (1 - 0.3), 1.5
     model = debiased(data, nu=1.0, epochs=4, init_std=0.1 * np.sqrt(k))
-    plain = IALS(dim=5, reg=0.02 / c, unobserved_weight=0.3 * k / c, nu=1.0, epochs=4,
+    plain = IALS(dim=5, l2=0.02 / c, unobserved_weight=0.3 * k / c, nu=1.0, epochs=4,
                  dtype="float64").fit(data)  # fmt: skip
     assert not same_scores(model, plain, k)
 
@@ -140,7 +146,9 @@ def test_the_objective_is_the_chapters_loss_with_weight_one() -> None:
 def test_ease_minimises_the_printed_objective(hidden: float) -> None:
     data = interactions()
     X = weights_of(data)
-    model = DebiasedEASE(l2=2.0, c=1.4, hidden=hidden, dtype="float64").fit(data)
+    model = DebiasedEASE(
+        l2=2.0, positive_ratio=1.4, n_hidden_positives=hidden, dtype="float64"
+    ).fit(data)
     rates, W = 1.4 + hidden / X.sum(axis=1), model.item_item
     assert not np.diag(W).any()
     best, rng = ease_objective(X, W, 2.0, rates), np.random.default_rng(4)
@@ -152,7 +160,7 @@ def test_ease_minimises_the_printed_objective(hidden: float) -> None:
 
 def test_with_one_c_it_is_c_times_ease_with_the_same_l2() -> None:
     data = interactions()
-    ours = DebiasedEASE(l2=2.0, c=1.4, dtype="float64").fit(data).item_item
+    ours = DebiasedEASE(l2=2.0, positive_ratio=1.4, dtype="float64").fit(data).item_item
     plain = EASE(l2=2.0, dtype="float64").fit(data).item_item
     np.testing.assert_allclose(ours, 1.4 * plain, rtol=1e-12, atol=1e-15)
 
@@ -163,13 +171,13 @@ def test_the_closed_form_of_the_chapter_with_alpha_corrected() -> None:
     X, alpha = weights_of(data), (1.4 - 1) / 1.4
     P = np.linalg.inv(X.T @ X + l2 / c / (1 - alpha) * np.eye(18))
     want = (np.eye(18) - P / np.diag(P)) / (1 - alpha)
-    ours = DebiasedEASE(l2=l2, c=c, dtype="float64").fit(data).item_item
+    ours = DebiasedEASE(l2=l2, positive_ratio=c, dtype="float64").fit(data).item_item
     np.testing.assert_allclose(ours, want, atol=1e-12)
 
 
 def test_hidden_positives_change_the_ranking_and_weights_do_not() -> None:
     plain, other, weighted = (
-        DebiasedEASE(l2=2.0, c=1.0, hidden=hidden, dtype="float64").fit(data).item_item
+        DebiasedEASE(2.0, 1.0, n_hidden_positives=hidden, dtype="float64").fit(data).item_item
         for hidden, data in (
             (0.0, interactions()), (5.0, interactions()), (5.0, interactions(weighted=True)),
         )
@@ -182,9 +190,9 @@ def test_hidden_positives_change_the_ranking_and_weights_do_not() -> None:
 @pytest.mark.parametrize(
     ("setting", "sentence"),
     [
-        ({"c": 0.9}, "c must be at least 1 and finite, got 0.9"),
-        ({"c": float("nan")}, "c must be at least 1"),
-        ({"hidden": -1.0}, "hidden must be at least 0"),
+        ({"positive_ratio": 0.9}, "positive_ratio must be at least 1 and finite, got 0.9"),
+        ({"positive_ratio": float("nan")}, "positive_ratio must be at least 1"),
+        ({"n_hidden_positives": -1.0}, "n_hidden_positives must be at least 0"),
     ],
 )
 def test_rates_that_cannot_be(kind: Any, setting: dict[str, Any], sentence: str) -> None:
@@ -205,5 +213,5 @@ def test_ease_checks_its_penalty() -> None:
 @pytest.mark.parametrize("hidden", [0.0, 3.0])
 def test_weights_of_new_users_are_not_used_either(hidden: float) -> None:
     data, users = interactions(weighted=True), np.arange(25)
-    model = DebiasedEASE(l2=2.0, hidden=hidden).fit(data)
+    model = DebiasedEASE(l2=2.0, n_hidden_positives=hidden).fit(data)
     np.testing.assert_array_equal(model.fold_in(data).score_all(users), model.score_all(users))

@@ -13,7 +13,7 @@ from truerank.models.factor_model import start_factors
 
 from .als_reference import dense_als, ials_objective, interactions, weights_of
 
-SETTING: dict[str, Any] = {"dim": 6, "reg": 0.02, "unobserved_weight": 0.3, "nu": 0.7, "seed": 3}
+SETTING: dict[str, Any] = {"dim": 6, "l2": 0.02, "unobserved_weight": 0.3, "nu": 0.7, "seed": 3}
 SOLVERS = ["cholesky", "cg", "block"]
 
 
@@ -203,9 +203,9 @@ def test_weight_zero_is_no_interaction() -> None:
 @pytest.mark.parametrize(
     ("setting", "sentence"),
     [
-        ({"reg": 0.0}, "reg must be positive and finite, got 0.0"),
-        ({"reg": -1.0}, "reg must be positive and finite, got -1.0"),
-        ({"reg": float("nan")}, "reg must be positive"),
+        ({"l2": 0.0}, "l2 must be positive and finite, got 0.0"),
+        ({"l2": -1.0}, "l2 must be positive and finite, got -1.0"),
+        ({"l2": float("nan")}, "l2 must be positive"),
         ({"unobserved_weight": -0.1}, "unobserved_weight must be at least 0"),
         ({"nu": float("inf")}, "nu must be at least 0 and finite"),
         ({"dim": 0}, "dim must be a whole number, at least 1, got 0"),
@@ -256,4 +256,4 @@ def test_a_penalty_too_small_for_float32_is_said() -> None:
     user, item = np.nonzero(rng.random((60, 50)) < 0.9)
     data = tr.Interactions.from_arrays(user, item, weight=rng.uniform(1e18, 1e19, len(user)))
     with pytest.raises(InvalidDataError, match=r"badly conditioned for float32.*float64"):
-        IALS(dim=45, reg=1e-30, unobserved_weight=0.0, nu=0.0, epochs=3).fit(data)
+        IALS(dim=45, l2=1e-30, unobserved_weight=0.0, nu=0.0, epochs=3).fit(data)

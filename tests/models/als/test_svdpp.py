@@ -14,7 +14,7 @@ from .als_reference import interactions, penalties, weights_of
 
 
 def fitted(data: tr.Interactions, **more: Any) -> SVDpp:
-    setting = {"dim": 4, "reg": 0.02, "unobserved_weight": 0.3, "nu": 0.7, "dtype": "float64"}
+    setting = {"dim": 4, "l2": 0.02, "unobserved_weight": 0.3, "nu": 0.7, "dtype": "float64"}
     return SVDpp(**{**setting, **more}).fit(data)
 
 
@@ -120,7 +120,7 @@ def test_who_did_nothing_gets_zeros() -> None:
 @pytest.mark.parametrize(
     ("setting", "sentence"),
     [
-        ({"reg": 0.0}, "reg must be positive and finite, got 0.0"),
+        ({"l2": 0.0}, "l2 must be positive and finite, got 0.0"),
         ({"unobserved_weight": -1.0}, "unobserved_weight must be at least 0"),
         ({"cg_steps": 0}, "cg_steps must be a whole number"),
         ({"dtype": "int8"}, "dtype must be"),

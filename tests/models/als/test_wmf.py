@@ -14,7 +14,7 @@ from .als_reference import interactions, weights_of, wmf_objective
 
 
 def fitted(data: tr.Interactions, **more: Any) -> WMF:
-    return WMF(**{"dim": 5, "reg": 0.8, "alpha": 3.0, "dtype": "float64", **more}).fit(data)
+    return WMF(**{"dim": 5, "l2": 0.8, "alpha": 3.0, "dtype": "float64", **more}).fit(data)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -59,7 +59,7 @@ def test_without_weights_it_is_an_ials_at_every_epoch(epochs: int) -> None:
     k = (1 + alpha) / alpha
     model = fitted(data, epochs=epochs, init_std=0.1 * np.sqrt(k))
     plain = IALS(
-        dim=5, reg=0.8 / (1 + alpha), unobserved_weight=1 / alpha, nu=0.0, epochs=epochs,
+        dim=5, l2=0.8 / (1 + alpha), unobserved_weight=1 / alpha, nu=0.0, epochs=epochs,
         init_std=0.1, dtype="float64",
     ).fit(data)  # fmt: skip
     np.testing.assert_allclose(model.score_all(users), k * plain.score_all(users), atol=1e-10)
@@ -78,7 +78,7 @@ def test_heavier_interactions_pull_harder() -> None:
     ("setting", "sentence"),
     [
         ({"alpha": 0.0}, "alpha must be positive and finite, got 0.0"),
-        ({"reg": 0.0}, "reg must be positive and finite"),
+        ({"l2": 0.0}, "l2 must be positive and finite"),
         ({"solver": "qr"}, "solver must be one of"),
         ({"dim": -3}, "dim must be a whole number, at least 1, got -3"),
     ],

@@ -35,8 +35,8 @@ TRAIN = data()
 BASES: dict[str, Any] = {
     "dense": lambda: EASE(l2=20.0).fit(TRAIN),
     "sparse": lambda: SLIM(l1=0.5, l2=2.0).fit(TRAIN),
-    "low-rank": lambda: LRR(l2=20.0, rank=5).fit(TRAIN),
-    "low-rank-edlae": lambda: EDLAE(p=0.3, l2=5.0, rank=5).fit(TRAIN),
+    "low-rank": lambda: LRR(l2=20.0, dim=5).fit(TRAIN),
+    "low-rank-edlae": lambda: EDLAE(dropout=0.3, l2=5.0, dim=5).fit(TRAIN),
     "matrix": lambda: EASE(l2=20.0).fit(TRAIN).item_item.astype(np.float64),
 }
 
@@ -77,7 +77,7 @@ def test_head_and_tail_scale_rows_and_columns_of_the_base(name: str) -> None:
 
 @pytest.mark.usefixtures("last_epoch_wins")
 def test_lambdas_shrink_the_singular_values_within_their_range() -> None:
-    base = LRR(l2=30.0, rank=6).fit(TRAIN)
+    base = LRR(l2=30.0, dim=6).fit(TRAIN)
     model = Nearby(c=20.0, head_tail=False, **QUICK).fit(TRAIN, base=base)
     assert model.best_epoch > 0
     assert (np.abs(model.lambdas - 30.0) < 20.0).all()
@@ -87,7 +87,7 @@ def test_lambdas_shrink_the_singular_values_within_their_range() -> None:
     gain = sigma[:6] ** 2 / (sigma[:6] ** 2 + model.lambdas)
     expected = (V[:6].T * gain) @ V[:6]
     np.testing.assert_allclose(dense_matrix(model), expected, rtol=1e-3, atol=1e-5)
-    same = Nearby(base="lrr l2=30 rank=6", c=20.0, head_tail=False, **QUICK).fit(TRAIN)
+    same = Nearby(base="lrr l2=30 dim=6", c=20.0, head_tail=False, **QUICK).fit(TRAIN)
     np.testing.assert_array_equal(same.lambdas, model.lambdas)
 
 
@@ -207,8 +207,8 @@ def test_users_set_aside_are_not_learned_from() -> None:
     "settings",
     [
         {"base": "ease l2=20"},
-        {"base": "lrr l2=20 rank=4", "c": 5.0},
-        {"base": "edlae rank=4 l2=5"},
+        {"base": "lrr l2=20 dim=4", "c": 5.0},
+        {"base": "edlae dim=4 l2=5"},
         {"base": "ease l2=20", "threshold": 0.01, "head_tail": False},
     ],
     ids=["matrix", "lambdas", "no-diagonal", "sparse"],
@@ -235,11 +235,11 @@ def test_fitting_again_forgets_the_other_form() -> None:
 
 
 def test_words_of_a_base_make_it_again() -> None:
-    base = EDLAE(p=0.25, l2=3.0, rank=4)
+    base = EDLAE(dropout=0.25, l2=3.0, dim=4)
     again = base_of(words_of(base))
     assert again.parameters() == base.parameters()
     assert words_of(np.eye(3)) == "matrix"
-    general = LRR(l2=5.0, rank=2).fit(TRAIN, penalty=np.ones(25))
+    general = LRR(l2=5.0, dim=2).fit(TRAIN, penalty=np.ones(25))
     assert base_of(words_of(general)).parameters() == general.parameters()
 
 
@@ -293,13 +293,13 @@ def test_settings_that_cannot_be(settings: dict[str, Any], said: str) -> None:
         ({}, lambda: np.eye(3), r"shape \(3, 3\) where these data need \(25, 25\)"),
         ({}, lambda: np.full((25, 25), np.nan), "not finite"),
         ({"c": 1.0}, lambda: EASE(l2=1.0).fit(TRAIN), "0 unless the base is LRR"),
-        ({"c": 1.0}, lambda: LRR(l2=[1.0, 2.0], rank=2).fit(TRAIN), "LRR with one l2"),
+        ({"c": 1.0}, lambda: LRR(l2=[1.0, 2.0], dim=2).fit(TRAIN), "LRR with one l2"),
         (
             {"c": 1.0},
-            lambda: LRR(l2=5.0, rank=2).fit(TRAIN, penalty=np.ones(25)),
+            lambda: LRR(l2=5.0, dim=2).fit(TRAIN, penalty=np.ones(25)),
             "LRR with one l2",
         ),
-        ({"c": 9.0}, lambda: LRR(l2=5.0, rank=2).fit(TRAIN), "at most l2 = 5"),
+        ({"c": 9.0}, lambda: LRR(l2=5.0, dim=2).fit(TRAIN), "at most l2 = 5"),
         ({"threshold": 9.0}, lambda: np.eye(25), "nothing would be left"),
     ],
 )

@@ -80,7 +80,7 @@ def test_an_l2_that_leaves_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("l2", "rank", "says"), [(-1.0, 2, "l2 must be at least 0"), (1.0, 0, "rank must be a whole")]
+    ("l2", "rank", "says"), [(-1.0, 2, "l2 must be at least 0"), (1.0, 0, "dim must be a whole")]
 )
 def test_settings_that_cannot_be_used(l2: float, rank: int, says: str) -> None:
     with pytest.raises(InvalidArgumentError, match=says):

@@ -53,7 +53,7 @@ def test_low_rank_by_the_general_penalty_improves_on_the_eigenvectors_of_the_gra
     """Q_k = V_k does not hold for this penalty: taking V_k is worse."""
     p, k = 0.5, 3
     penalty = dropout_penalty(DATA, p, 0.0)
-    best = tr.models.LRR(rank=k, dtype="float64").fit(DATA, penalty=penalty).item_item_matrix()
+    best = tr.models.LRR(dim=k, dtype="float64").fit(DATA, penalty=penalty).item_item_matrix()
     V = np.linalg.svd(X)[2][:k].T
     full = tr.models.DLAE(p, dtype="float64").fit(DATA).item_item
     assert objective(best, p, 0.0) < objective(full @ V @ V.T, p, 0.0) - 0.1
@@ -72,10 +72,10 @@ def test_weights_count_by_their_squares_and_untouched_items_stay_zero() -> None:
 @pytest.mark.parametrize(
     ("p", "l2", "says"),
     [
-        (1.0, 0.0, "p must be at least 0 and below 1, got 1.0"),
-        (-0.1, 0.0, "p must be at least 0 and below 1"),
-        (float("nan"), 0.0, "p must be at least 0 and below 1"),
-        (0.0, 0.0, "p must be positive where l2 is 0, got 0.0; without either"),
+        (1.0, 0.0, "dropout must be at least 0 and below 1, got 1.0"),
+        (-0.1, 0.0, "dropout must be at least 0 and below 1"),
+        (float("nan"), 0.0, "dropout must be at least 0 and below 1"),
+        (0.0, 0.0, "dropout must be positive where l2 is 0, got 0.0; without either"),
         (0.3, -1.0, "l2 must be at least 0 and finite"),
     ],
 )

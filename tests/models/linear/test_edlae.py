@@ -9,7 +9,7 @@ import pytest
 import truerank as tr
 from truerank.data.synthetic import generate
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.models.linear.low_rank_edlae import Problem, _best_columns, by_descent
+from truerank.models.linear.low_rank_edlae import LowRankProblem, _best_columns, by_descent
 from truerank.numerics.threads import on_all_cores
 
 DATA = tr.load_dataset("demo", n_users=150, n_items=30, interactions_per_user=7, seed=1)
@@ -54,7 +54,7 @@ def test_without_dropout_it_is_ease() -> None:
 @pytest.mark.parametrize(("p", "l2"), [(0.33, 0.0), (0.2, 5.0)])
 def test_all_ranks_together_are_the_closed_form(p: float, l2: float, solver: Any) -> None:
     """The only rank with a known answer: it must be that of Lambda, not of Lambda + Omega."""
-    low = tr.models.EDLAE(p, l2, rank=30, iterations=300, solver=solver, dtype="float64").fit(DATA)
+    low = tr.models.EDLAE(p, l2, dim=30, epochs=300, solver=solver, dtype="float64").fit(DATA)
     full = tr.models.EDLAE(p, l2, dtype="float64").fit(DATA)
     np.testing.assert_allclose(written_out(low), full.item_item, atol=1e-4)
 
@@ -62,7 +62,7 @@ def test_all_ranks_together_are_the_closed_form(p: float, l2: float, solver: Any
 @pytest.mark.parametrize("rank", [2, 8])
 def test_low_rank_comes_to_rest_where_the_gradient_is_zero(rank: int) -> None:
     p = 0.33
-    model = tr.models.EDLAE(p, rank=rank, iterations=2000, dtype="float64").fit(DATA)
+    model = tr.models.EDLAE(p, dim=rank, epochs=2000, dtype="float64").fit(DATA)
     W, penalty = written_out(model), p / (1 - p) * np.diag(G)
     residual = (G + np.diag(penalty)) @ W - G
     np.fill_diagonal(residual, 0.0)  # the diagonal of UV' is free
@@ -97,29 +97,25 @@ def test_the_printed_rounds_rest_at_another_penalty() -> None:
 
 
 def test_the_convergence_is_kept_and_shown() -> None:
-    model = tr.models.EDLAE(0.33, rank=5, iterations=200, dtype="float64").fit(DATA)
+    model = tr.models.EDLAE(0.33, dim=5, epochs=200, dtype="float64").fit(DATA)
     shown = model.convergence
     own = (objective(written_out(model), 0.33, 0.0) - float((X**2).sum())) / DATA.n_users
     assert own == pytest.approx(shown.objective.min(), rel=1e-9)
     assert shown.gap[-1] < 0.02 * shown.gap[0]
-    few = tr.models.EDLAE(0.33, rank=5, iterations=10, dtype="float64").fit(DATA)
+    few = tr.models.EDLAE(0.33, dim=5, epochs=10, dtype="float64").fit(DATA)
     assert few.convergence.objective.min() >= shown.objective.min()
     np.testing.assert_allclose(few.convergence.objective, shown.objective[:10])
     lines = str(few.convergence).splitlines()
     assert lines[0].split() == ["round", "objective", "gap"]
     assert len(lines) == 12
     assert not few.convergence.at_rest
-    assert lines[-1] == "not at rest: more iterations may go lower"
-    assert (
-        tr.models.EDLAE(0.33, rank=5, iterations=2000, dtype="float64")
-        .fit(DATA)
-        .convergence.at_rest
-    )
+    assert lines[-1] == "not at rest: more epochs may go lower"
+    assert tr.models.EDLAE(0.33, dim=5, epochs=2000, dtype="float64").fit(DATA).convergence.at_rest
 
 
 def test_by_descent_the_objective_never_rises() -> None:
     descent, admm = (
-        tr.models.EDLAE(0.33, rank=5, iterations=100, solver=solver, dtype="float64").fit(DATA)
+        tr.models.EDLAE(0.33, dim=5, epochs=100, solver=solver, dtype="float64").fit(DATA)
         for solver in ("descent", "admm")
     )
     assert (np.diff(descent.convergence.objective) <= 1e-12).all()
@@ -135,7 +131,7 @@ def test_each_half_of_a_round_is_exact() -> None:
     penalty = p / (1 - p) * np.diag(G)
     U = np.random.default_rng(1).normal(size=(n, 3))
     with on_all_cores() as each:
-        problem = Problem(G, np.diag(G), penalty, np.linalg.inv(G + np.diag(penalty)), each)
+        problem = LowRankProblem(G, np.diag(G), penalty, np.linalg.inv(G + np.diag(penalty)), each)
         V = _best_columns(problem, U, G @ U)
         first = next(by_descent(problem, np.linalg.qr(U)[0]))
     W = U @ V.T
@@ -151,16 +147,16 @@ def test_each_half_of_a_round_is_exact() -> None:
 
 def test_admm_that_diverges_keeps_its_best_round() -> None:
     data = generate(400, 80, seed=0, interactions_per_user=8.0)
-    model = tr.models.EDLAE(0.2, 2000.0, rank=6, iterations=200, solver="admm").fit(data)
+    model = tr.models.EDLAE(0.2, 2000.0, dim=6, epochs=200, solver="admm").fit(data)
     rounds = model.convergence.objective
     assert rounds[-1] > 0 > rounds.min() or len(rounds) < 200  # above W = 0, or not a number
-    descent = tr.models.EDLAE(0.2, 2000.0, rank=6).fit(data)
+    descent = tr.models.EDLAE(0.2, 2000.0, dim=6).fit(data)
     assert descent.convergence.objective[-1] <= rounds.min()
 
 
 def test_larger_ranks_come_lower_and_stay_above_the_full_one() -> None:
     found = [
-        objective(written_out(tr.models.EDLAE(0.33, rank=k, dtype="float64").fit(DATA)), 0.33, 0.0)
+        objective(written_out(tr.models.EDLAE(0.33, dim=k, dtype="float64").fit(DATA)), 0.33, 0.0)
         for k in (1, 4, 16)
     ]
     full = objective(tr.models.EDLAE(0.33, dtype="float64").fit(DATA).item_item, 0.33, 0.0)
@@ -168,7 +164,7 @@ def test_larger_ranks_come_lower_and_stay_above_the_full_one() -> None:
 
 
 def test_scores_of_low_rank_have_no_diagonal() -> None:
-    model = tr.models.EDLAE(0.33, rank=4, dtype="float64").fit(DATA)
+    model = tr.models.EDLAE(0.33, dim=4, dtype="float64").fit(DATA)
     users, items = np.array([2, 9]), np.array([[0, 3], [5, 1]])
     expected = X[users] @ written_out(model)
     np.testing.assert_allclose(model.score_all(users), expected, atol=1e-12)
@@ -179,8 +175,7 @@ def test_scores_of_low_rank_have_no_diagonal() -> None:
 
 def test_low_rank_in_float32_is_near() -> None:
     single, double = (
-        tr.models.EDLAE(0.33, rank=4, iterations=30, dtype=d).fit(DATA)
-        for d in ("float32", "float64")
+        tr.models.EDLAE(0.33, dim=4, epochs=30, dtype=d).fit(DATA) for d in ("float32", "float64")
     )
     assert single.encoder.dtype == np.float32
     ends = [model.convergence.objective[-1] for model in (single, double)]
@@ -189,37 +184,37 @@ def test_low_rank_in_float32_is_near() -> None:
 
 
 def test_low_rank_is_saved_with_its_convergence(tmp_path: Path) -> None:
-    model = tr.models.EDLAE(0.33, rank=4, iterations=12).fit(DATA)
+    model = tr.models.EDLAE(0.33, dim=4, epochs=12).fit(DATA)
     model.save(tmp_path / "m")
     again = tr.models.load(tmp_path / "m")
     users = np.arange(5)
     assert np.array_equal(again.score_all(users), model.score_all(users))
     assert str(again.convergence) == str(model.convergence)
     split = tr.split.leave_one_out(DATA, seed=0)
-    assert len(tr.rank(tr.models.EDLAE(0.33, rank=4).fit(split.train), split)) == DATA.n_users
+    assert len(tr.rank(tr.models.EDLAE(0.33, dim=4).fit(split.train), split)) == DATA.n_users
 
 
 def test_an_unfitted_model_of_low_rank_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match=r"call fit\(train\) first"):
-        tr.models.EDLAE(rank=3).save(tmp_path / "m")
+        tr.models.EDLAE(dim=3).save(tmp_path / "m")
 
 
 def test_untouched_items_in_low_rank() -> None:
     data = tr.Interactions.from_arrays(
         [0, 0, 1, 1, 2, 2, 3], [0, 1, 1, 2, 0, 2, 0], item_ids=np.arange(4)
     )
-    model = tr.models.EDLAE(0.5, rank=2, dtype="float64").fit(data)
+    model = tr.models.EDLAE(0.5, dim=2, dtype="float64").fit(data)
     assert np.isfinite(model.score_all(np.arange(4))).all()
     np.testing.assert_allclose(model.score_all(np.arange(4))[:, 3], 0, atol=1e-12)
 
 
 def test_ranks_and_rounds_that_cannot_be() -> None:
-    with pytest.raises(InvalidArgumentError, match="rank must be a whole number"):
-        tr.models.EDLAE(rank=0)
-    with pytest.raises(InvalidArgumentError, match="iterations must be a whole number"):
-        tr.models.EDLAE(rank=2, iterations=0)
+    with pytest.raises(InvalidArgumentError, match="dim must be a whole number"):
+        tr.models.EDLAE(dim=0)
+    with pytest.raises(InvalidArgumentError, match="epochs must be a whole number"):
+        tr.models.EDLAE(dim=2, epochs=0)
     with pytest.raises(InvalidArgumentError, match="solver must be 'descent' or 'admm'"):
-        tr.models.EDLAE(rank=2, solver="newton")  # type: ignore[arg-type]
+        tr.models.EDLAE(dim=2, solver="newton")  # type: ignore[arg-type]
     data = tr.Interactions.from_arrays([0, 0, 1], [0, 1, 2])
-    with pytest.raises(InvalidDataError, match="rank 3 was asked of EDLAE"):
-        tr.models.EDLAE(rank=3).fit(data)
+    with pytest.raises(InvalidDataError, match="dim 3 was asked of EDLAE"):
+        tr.models.EDLAE(dim=3).fit(data)

@@ -41,9 +41,9 @@ def others() -> Interactions:
 def test_every_model_of_the_grid_equals_its_refit(
     kind: type[LRR] | type[ClosedFormMF], data: Interactions, others: Interactions
 ) -> None:
-    grid = SpectrumGrid.of(data, kind.__name__, rank=max(RANKS), dtype="float64")
+    grid = SpectrumGrid.of(data, kind.__name__, dim=max(RANKS), dtype="float64")
     users, met = np.arange(data.n_users), 0
-    for parameters, model in grid.over(l2=PENALTIES, rank=RANKS):
+    for parameters, model in grid.over(l2=PENALTIES, dim=RANKS):
         refitted = kind(**parameters, dtype="float64").fit(data)
         scores = refitted.score_all(users)
         np.testing.assert_allclose(model.score_all(users), scores, rtol=0, atol=1e-6)
@@ -77,16 +77,16 @@ def test_scores_are_those_of_shrunk_singular_values(
 ) -> None:
     """U_k diag(shrunk sigma) V_k', read off numpy's own SVD."""
     U, sigma, Vt = np.linalg.svd(data.matrix(dtype=np.float64).toarray(), full_matrices=False)
-    grid = SpectrumGrid.of(data, family, rank=9, dtype="float64")
+    grid = SpectrumGrid.of(data, family, dim=9, dtype="float64")
     for l2, k in ((0.0, 9), (2.5, 3), (4.0, 9)):
         expected = (U[:, :k] * shrunk(sigma[:k], l2)) @ Vt[:k]  # type: ignore[operator]
-        scores = grid.model(l2=l2, rank=k).score_all(np.arange(data.n_users))
+        scores = grid.model(l2=l2, dim=k).score_all(np.arange(data.n_users))
         np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-9)
 
 
 def test_pure_svd_is_the_grid_without_shrinkage(data: Interactions) -> None:
-    model = SpectrumGrid.of(data, "PureSVD", rank=6, dtype="float64").model(rank=5)
-    refitted = PureSVD(rank=5, dtype="float64").fit(data)
+    model = SpectrumGrid.of(data, "PureSVD", dim=6, dtype="float64").model(dim=5)
+    refitted = PureSVD(dim=5, dtype="float64").fit(data)
     users = np.arange(data.n_users)
     np.testing.assert_allclose(model.score_all(users), refitted.score_all(users), atol=1e-6)
 
@@ -101,33 +101,33 @@ def test_the_models_share_one_decomposition(
         return decompose(*given, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr("truerank.models.linear.grid_of_spectrum.decompose", counted)
-    grid = SpectrumGrid.of(data, "LRR", rank=8)
-    models = [model for _, model in grid.over(l2=PENALTIES, rank=(2, 8))]
+    grid = SpectrumGrid.of(data, "LRR", dim=8)
+    models = [model for _, model in grid.over(l2=PENALTIES, dim=(2, 8))]
     assert len(decomposed) == 1
     for model in models[1:]:
         assert np.shares_memory(model.user_factors, models[0].user_factors)
 
 
 def test_fold_in_is_projected_once_for_all_models(data: Interactions, others: Interactions) -> None:
-    grid = SpectrumGrid.of(data, "LRR", rank=8)
-    first, second = (grid.model(l2=l2, rank=4).fold_in(others) for l2 in (1.0, 5.0))
+    grid = SpectrumGrid.of(data, "LRR", dim=8)
+    first, second = (grid.model(l2=l2, dim=4).fold_in(others) for l2 in (1.0, 5.0))
     assert np.shares_memory(first.user_factors, second.user_factors)
-    again = grid.model(l2=1.0, rank=4).fold_in(data)  # other histories, other users
+    again = grid.model(l2=1.0, dim=4).fold_in(data)  # other histories, other users
     assert len(again.user_factors) == data.n_users
 
 
 def test_clipped_components_are_left_out(data: Interactions) -> None:
-    grid = SpectrumGrid.of(data, "ClosedFormMF", rank=15)
+    grid = SpectrumGrid.of(data, "ClosedFormMF", dim=15)
     sigma = grid.spectrum.sigma
     between = float(sigma[3] + sigma[4]) / 2
-    assert grid.model(l2=between, rank=15).item_factors.shape[1] == 4
+    assert grid.model(l2=between, dim=15).item_factors.shape[1] == 4
 
 
 def test_ranks_of_a_grid_model_are_those_of_the_refit(data: Interactions) -> None:
     split = tr.split.leave_one_out(data, seed=1)
-    grid = SpectrumGrid.of(split.train, "LRR", rank=10)
-    model = grid.model(l2=3.0, rank=7)
-    refitted = LRR(l2=3.0, rank=7, dtype="float64").fit(split.train)
+    grid = SpectrumGrid.of(split.train, "LRR", dim=10)
+    model = grid.model(l2=3.0, dim=7)
+    refitted = LRR(l2=3.0, dim=7, dtype="float64").fit(split.train)
     one, other = (tr.rank(m, split, progress=False).rank for m in (model, refitted))
     assert np.mean(one == other) > 0.97  # float32 against float64: near-ties may turn
     assert np.abs(one - other).max() <= 2
@@ -158,16 +158,16 @@ def test_ease_with_fewer_users_than_items(find: Any) -> None:
 
 def test_what_cannot_be(data: Interactions, others: Interactions) -> None:
     with pytest.raises(InvalidArgumentError, match="family must be one of LRR, ClosedFormMF"):
-        SpectrumGrid.of(data, "EASE", rank=3)
-    grid = SpectrumGrid.of(data, "ClosedFormMF", rank=5)
-    with pytest.raises(InvalidDataError, match="rank 6 was asked of ClosedFormMF"):
-        grid.model(l2=1.0, rank=6)
+        SpectrumGrid.of(data, "EASE", dim=3)
+    grid = SpectrumGrid.of(data, "ClosedFormMF", dim=5)
+    with pytest.raises(InvalidDataError, match="dim 6 was asked of ClosedFormMF"):
+        grid.model(l2=1.0, dim=6)
     with pytest.raises(InvalidArgumentError, match="l2 must be at least 0"):
-        grid.model(l2=-1.0, rank=2)
+        grid.model(l2=-1.0, dim=2)
     with pytest.raises(InvalidDataError, match="above the largest singular value"):
-        grid.model(l2=1e6, rank=2)
+        grid.model(l2=1e6, dim=2)
     with pytest.raises(InvalidArgumentError, match="l2 must be positive"):
         next(ease_over(data, [0.0]))
     narrow = Interactions.from_arrays([0], [0])
     with pytest.raises(InvalidDataError, match="the history is over 1 items"):
-        grid.model(l2=1.0, rank=2).fold_in(narrow)
+        grid.model(l2=1.0, dim=2).fold_in(narrow)

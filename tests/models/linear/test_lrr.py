@@ -67,7 +67,7 @@ def test_a_general_penalty(kind: str) -> None:
     root = rng.normal(size=(DATA.n_items, DATA.n_items))
     penalty = np.diag(diagonal) if kind == "diagonal" else root.T @ root
     given = diagonal if kind == "diagonal" else penalty
-    model = tr.models.LRR(rank=4, dtype="float64").fit(DATA, penalty=given)
+    model = tr.models.LRR(dim=4, dtype="float64").fit(DATA, penalty=given)
     assert_best_of_its_rank(model.encoder, model.item_factors, penalty)
     mine = objective(model.encoder, model.item_factors, penalty)
     assert mine == pytest.approx(alternating(penalty, 4), rel=1e-6)
@@ -75,13 +75,13 @@ def test_a_general_penalty(kind: str) -> None:
 
 def test_a_general_penalty_that_is_a_ridge_gives_the_same() -> None:
     plain = tr.models.LRR(6.0, 4, dtype="float64").fit(DATA)
-    general = tr.models.LRR(rank=4, dtype="float64").fit(DATA, penalty=np.full(DATA.n_items, 6.0))
+    general = tr.models.LRR(dim=4, dtype="float64").fit(DATA, penalty=np.full(DATA.n_items, 6.0))
     np.testing.assert_allclose(general.item_item_matrix(), plain.item_item_matrix(), atol=1e-10)
 
 
 def test_a_general_penalty_takes_the_place_of_l2_in_files_too(tmp_path: Path) -> None:
     model = tr.models.LRR(10.0, 4).fit(DATA, penalty=np.full(DATA.n_items, 6.0))
-    assert repr(model) == "LRR(l2=None, rank=4, dtype='float32')"
+    assert repr(model) == "LRR(l2=None, dim=4, dtype='float32')"
     model.save(tmp_path / "model")
     again = tr.models.load(tmp_path / "model")
     assert again.l2 is None
@@ -120,13 +120,13 @@ def test_ranks_go_through_the_factors() -> None:
     ("settings", "says"),
     [
         ({"l2": -1}, "l2 must be at least 0 and finite, got -1"),
-        ({"l2": [1.0, np.inf], "rank": 2}, "l2 must be at least 0 and finite, got inf"),
-        ({"l2": ["a", "b"], "rank": 2}, "l2 must be at least 0 and finite, got 'a'"),
-        ({"l2": "12", "rank": 2}, "l2 must be at least 0 and finite, got '1'"),
-        ({"l2": [1.0, 2.0], "rank": 3}, "one per rank, got '2 values with rank=3'; give rank=2"),
-        ({"l2": [1.0, 2.0]}, "one per rank, got '2 values with rank=None'; give rank=2"),
-        ({"rank": 0}, "rank must be a whole number, at least 1, got 0"),
-        ({"rank": 2.5}, "rank must be a whole number"),
+        ({"l2": [1.0, np.inf], "dim": 2}, "l2 must be at least 0 and finite, got inf"),
+        ({"l2": ["a", "b"], "dim": 2}, "l2 must be at least 0 and finite, got 'a'"),
+        ({"l2": "12", "dim": 2}, "l2 must be at least 0 and finite, got '1'"),
+        ({"l2": [1.0, 2.0], "dim": 3}, "one per component, got '2 values with dim=3'; give dim=2"),
+        ({"l2": [1.0, 2.0]}, "one per component, got '2 values with dim=None'; give dim=2"),
+        ({"dim": 0}, "dim must be a whole number, at least 1, got 0"),
+        ({"dim": 2.5}, "dim must be a whole number"),
         ({"dtype": "int"}, "dtype must be"),
     ],
 )
@@ -137,9 +137,9 @@ def test_settings_that_cannot_be_used(settings: dict[str, object], says: str) ->
 
 def test_a_rank_beyond_that_of_the_data() -> None:
     data = tr.Interactions.from_arrays([0, 0, 1], [0, 1, 2])
-    with pytest.raises(InvalidDataError, match="rank 3 was asked of LRR, and these data have rank"):
+    with pytest.raises(InvalidDataError, match="dim 3 was asked of LRR, and these data have rank"):
         tr.models.LRR(1.0, 3).fit(data)
-    with pytest.raises(InvalidDataError, match="rank 3 was asked for, and these data have rank 2"):
+    with pytest.raises(InvalidDataError, match="dim 3 was asked for, and these data have rank 2"):
         tr.models.LRR(1.0, 3).fit(data, penalty=np.ones(3))
 
 
@@ -152,9 +152,9 @@ def test_a_rank_beyond_that_of_the_data() -> None:
 )
 def test_penalties_of_another_shape(penalty: np.ndarray, says: str) -> None:
     with pytest.raises(InvalidArgumentError, match=says):
-        tr.models.LRR(rank=2).fit(DATA, penalty=penalty)
+        tr.models.LRR(dim=2).fit(DATA, penalty=penalty)
 
 
 def test_a_penalty_that_is_too_negative() -> None:
     with pytest.raises(InvalidDataError, match="not positive definite; raise the penalty"):
-        tr.models.LRR(rank=2).fit(DATA, penalty=np.full(30, -1e4))
+        tr.models.LRR(dim=2).fit(DATA, penalty=np.full(30, -1e4))

@@ -51,8 +51,8 @@ def test_histories_over_other_items() -> None:
 
 
 def test_ranks_that_cannot_be() -> None:
-    with pytest.raises(InvalidArgumentError, match="rank must be a whole number"):
+    with pytest.raises(InvalidArgumentError, match="dim must be a whole number"):
         tr.models.PureSVD(-1)
     data = tr.Interactions.from_arrays([0, 0, 1], [0, 1, 2])
-    with pytest.raises(InvalidDataError, match=r"rank 9 was asked of PureSVD, .* rank 2; take"):
+    with pytest.raises(InvalidDataError, match=r"dim 9 was asked of PureSVD, .* rank 2; take"):
         tr.models.PureSVD(9).fit(data)

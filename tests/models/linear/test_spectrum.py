@@ -62,7 +62,7 @@ def test_zeros_are_left_out_and_a_rank_beyond_is_refused() -> None:
     data = tr.Interactions.from_arrays([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 2, 3])  # rank 2
     known = decompose(data)
     np.testing.assert_allclose(known.sigma, [2.0, np.sqrt(2.0)])
-    with pytest.raises(InvalidDataError, match=r"rank 3 was asked of PureSVD, and .* rank 2;"):
+    with pytest.raises(InvalidDataError, match=r"dim 3 was asked of PureSVD, and .* rank 2;"):
         known.first(3, "PureSVD")
 
 
@@ -81,7 +81,7 @@ def test_a_rank_that_fits_is_named(
     """A rank takes six times a million and one float64: 48 MB."""
     monkeypatch.setattr(memory, "free_bytes", lambda: free)
     data = tr.Interactions.from_arrays([0, 0], [0, 1], item_ids=np.arange(10**6))
-    said = rf"takes 24,000\.0 GB of memory and is beyond .*; a rank of at most {most:,} would fit"
+    said = rf"takes 24,000\.0 GB of memory and is beyond .*; a dim of at most {most:,} would fit"
     with pytest.raises(InvalidDataError, match=said):
         tr.models.LRR(10.0).fit(data)
 
@@ -92,6 +92,6 @@ def test_what_does_not_fit_names_a_rank_that_does(monkeypatch: pytest.MonkeyPatc
     each = np.arange(1000)
     data = tr.Interactions.from_arrays(np.r_[each, each], np.r_[each, (7 * each + 1) % 1000])
     for rank in (None, 100):
-        with pytest.raises(InvalidDataError, match=r"needs .*; a rank of at most 20 would fit"):
+        with pytest.raises(InvalidDataError, match=r"needs .*; a dim of at most 20 would fit"):
             decompose(data, rank)
     assert decompose(data, 20).rank == 20

@@ -8,7 +8,7 @@ from numba import njit
 from truerank.models.als.kernels import (
     FREE,
     Floats,
-    Rows,
+    ObservedRows,
     add_scaled,
     gather,
     inner,
@@ -18,7 +18,7 @@ from truerank.models.als.kernels import (
 
 @njit(nogil=True, cache=True, fastmath=FREE)
 def solve_cg(
-    rows: Rows,
+    rows: ObservedRows,
     first: int,
     last: int,
     fixed: Floats,
@@ -89,7 +89,9 @@ def _add_pull(B: Floats, y: Floats, x: Floats, out: Floats) -> None:
 
 
 @njit(nogil=True, cache=True, fastmath=FREE)
-def observed_loss(rows: Rows, first: int, last: int, solved: Floats, fixed: Floats) -> float:
+def observed_loss(
+    rows: ObservedRows, first: int, last: int, solved: Floats, fixed: Floats
+) -> float:
     """The sum of (a x.h - y)^2 over the observed entries of rows first..last-1, in float64."""
     total = 0.0
     for row in range(first, last):
@@ -101,7 +103,7 @@ def observed_loss(rows: Rows, first: int, last: int, solved: Floats, fixed: Floa
 
 @njit(nogil=True, cache=True, fastmath=FREE)
 def pair_scores(
-    rows: Rows, first: int, last: int, solved: Floats, fixed: Floats, out: Floats
+    rows: ObservedRows, first: int, last: int, solved: Floats, fixed: Floats, out: Floats
 ) -> None:
     """The scores x.h of the observed entries of rows first..last-1, in their order."""
     for row in range(first, last):

@@ -8,14 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truerank.checks import check_not_negative, check_positive, is_number
+from truerank.checks import check_l2, check_not_negative, is_number
 from truerank.data.interactions import Interactions
+from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidArgumentError
 from truerank.models.als.model import ALSModel
 from truerank.models.als.problem import Ridge, frequency_scaled, observed
-from truerank.models.debiasing import check_debiasing, positive_rates
+from truerank.models.positive_ratios import check_positive_ratio, positive_ratios
 
 
+@renamed_parameters(reg="l2", c="positive_ratio", hidden="n_hidden_positives")
 @dataclass(slots=True, eq=False)
 class DebiasedIALS(ALSModel):
     r"""iALS where some of the unobserved pairs are taken to be positive, and nobody knows which.
@@ -43,7 +45,7 @@ class DebiasedIALS(ALSModel):
     differ by the factor :math:`k` and no ranking differs, at every epoch, not only at the end.
     :class:`IALS` has such penalties
 
-    * for ``nu=0`` with ``reg = reg / c``;
+    * for ``nu=0`` with ``l2 = l2 / positive_ratio``;
     * for any ``nu`` where :math:`c = 1 / (1 - \alpha_0)`, hence :math:`\alpha_0' = \alpha_0`;
     * otherwise not: the penalty's own :math:`\alpha_0` would have to stay as it was.
 
@@ -55,11 +57,12 @@ class DebiasedIALS(ALSModel):
 
     Attributes:
         dim: Dimensions of the factors.
-        reg: lambda, positive.
+        l2: lambda, positive.
         unobserved_weight: alpha_0, from 0 and below 1.
-        c: Positives there are for each one seen, at least 1; 1 takes what was seen for all.
-        hidden: Positives unseen besides, the same number for every user:
-            :math:`c_u = c + \mathrm{hidden} / |I_u|`.
+        positive_ratio: c, positives there are for each one seen, at least 1; 1 takes what was
+            seen for all.
+        n_hidden_positives: K, positives unseen besides, the same number for every user:
+            :math:`c_u = c + K / |I_u|`.
         nu: How far penalties follow the number of interactions.
         epochs: Times that both sides are solved.
 
@@ -68,18 +71,18 @@ class DebiasedIALS(ALSModel):
     """
 
     dim: int = 64
-    reg: float = 0.003
+    l2: float = 0.003
     unobserved_weight: float = 0.1
-    c: float = 1.2
-    hidden: float = 0.0
+    positive_ratio: float = 1.2
+    n_hidden_positives: float = 0.0
     nu: float = 1.0
     epochs: int = 16
 
     def __post_init__(self) -> None:
         self.check_settings()
-        check_positive(reg=self.reg)
+        check_l2(self.l2)
         check_not_negative(nu=self.nu)
-        check_debiasing(self.c, self.hidden)
+        check_positive_ratio(self.positive_ratio, self.n_hidden_positives)
         if not is_number(self.unobserved_weight) or not 0 <= self.unobserved_weight < 1:
             raise InvalidArgumentError(
                 "unobserved_weight", self.unobserved_weight, "from 0 and below 1",
@@ -90,13 +93,14 @@ class DebiasedIALS(ALSModel):
         """c_u (1 - alpha_0) and c_u."""
         seen = observed(interactions)
         counts = np.diff(seen.indptr)
-        pull = np.repeat(positive_rates(counts, self.c, self.hidden), counts)
+        ratios = positive_ratios(counts, self.positive_ratio, self.n_hidden_positives)
+        pull = np.repeat(ratios, counts)
         data = pull * (1.0 - self.unobserved_weight)
         return sparse.csr_array((data, seen.indices, seen.indptr), seen.shape), pull
 
     def ridge(self) -> Ridge:
         """Scaled by frequency."""
-        return frequency_scaled(self.reg, self.unobserved_weight, self.nu)
+        return frequency_scaled(self.l2, self.unobserved_weight, self.nu)
 
     def weight_of_all(self) -> float:
         """alpha_0."""

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truerank.checks import check_not_negative, check_positive
+from truerank.checks import check_l2, check_not_negative
 from truerank.data.interactions import Interactions
+from truerank.deprecation import renamed_parameters
 from truerank.models.als.model import ALSModel
 from truerank.models.als.problem import Ridge, frequency_scaled, observed
 
 
+@renamed_parameters(reg="l2")
 @dataclass(slots=True, eq=False)
 class IALS(ALSModel):
     r"""Matrix factorisation with a weight on everything unobserved [rendle2022]_.
@@ -38,15 +40,15 @@ class IALS(ALSModel):
     ``"cholesky"`` is fast, because the systems are no larger than a user's number of items.
 
     Settings that were good, with ``nu=1``. On the NGCF splits after 16 epochs: gowalla ``dim=512,
-    unobserved_weight=0.006, reg=0.006``, Recall@20 .1769 and NDCG@20 .1450 on the test data;
-    yelp2018 ``dim=256, unobserved_weight=0.03, reg=0.006``, .0675 and .0559. Of 15 and 8 settings
+    unobserved_weight=0.006, l2=0.006``, Recall@20 .1769 and NDCG@20 .1450 on the test data;
+    yelp2018 ``dim=256, unobserved_weight=0.03, l2=0.006``, .0675 and .0559. Of 15 and 8 settings
     these had the best NDCG@20 on a fifth of the training data held out per user, after 10 epochs;
-    more dimensions were always better. On ml-1m-ncf ``dim=192, unobserved_weight=0.3, reg=0.007,
+    more dimensions were always better. On ml-1m-ncf ``dim=192, unobserved_weight=0.3, l2=0.007,
     epochs=12``, a published setting: HR@10 .727 to .729 over three seeds.
 
     Attributes:
         dim: Dimensions of the factors.
-        reg: lambda, positive. With ``nu=1`` it has the scale of a mean, about 0.001 to 0.01.
+        l2: lambda, positive. With ``nu=1`` it has the scale of a mean, about 0.001 to 0.01.
         unobserved_weight: alpha_0, at least 0.
         nu: How far penalties follow the number of interactions; 0 is the same for every row.
         epochs: Times that both sides are solved.
@@ -56,14 +58,14 @@ class IALS(ALSModel):
     """
 
     dim: int = 64
-    reg: float = 0.003
+    l2: float = 0.003
     unobserved_weight: float = 0.1
     nu: float = 1.0
     epochs: int = 16
 
     def __post_init__(self) -> None:
         self.check_settings()
-        check_positive(reg=self.reg)
+        check_l2(self.l2)
         check_not_negative(unobserved_weight=self.unobserved_weight, nu=self.nu)
 
     def pairs(self, interactions: Interactions) -> tuple[sparse.csr_array, NDArray[np.float64]]:
@@ -73,7 +75,7 @@ class IALS(ALSModel):
 
     def ridge(self) -> Ridge:
         """Scaled by frequency."""
-        return frequency_scaled(self.reg, self.unobserved_weight, self.nu)
+        return frequency_scaled(self.l2, self.unobserved_weight, self.nu)
 
     def weight_of_all(self) -> float:
         """alpha_0."""

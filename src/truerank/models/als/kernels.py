@@ -1,4 +1,4 @@
-r"""Rows of a regularised least-squares problem, solved one by one, compiled.
+r"""ObservedRows of a regularised least-squares problem, solved one by one, compiled.
 
 Every row :math:`x` of the wanted factors minimises, with the other side's rows :math:`h_j` fixed,
 
@@ -39,7 +39,7 @@ FREE = {"reassoc", "contract", "nsz"}
 """Sums may be taken in the order of vector registers: always the same one, on one machine."""
 
 
-class Rows(NamedTuple):
+class ObservedRows(NamedTuple):
     """The observed entries of every row, in compressed rows, and the rows' own penalties."""
 
     indptr: NDArray[np.int64]
@@ -51,7 +51,7 @@ class Rows(NamedTuple):
 
 @njit(nogil=True, cache=True, fastmath=FREE)
 def solve_blocks(
-    rows: Rows,
+    rows: ObservedRows,
     first: int,
     last: int,
     fixed: Floats,

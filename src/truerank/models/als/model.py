@@ -14,8 +14,15 @@ from truerank.checks import check_counts, check_positive
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.execution import Progress
-from truerank.models.als.problem import Problem, Ridge, rows_of
-from truerank.models.als.solvers import SOLVERS, Method, Solver, alternate, objective, solve_exactly
+from truerank.models.als.problem import ALSProblem, Ridge, rows_of
+from truerank.models.als.solvers import (
+    SOLVERS,
+    ALSSolver,
+    Method,
+    alternate,
+    objective,
+    solve_exactly,
+)
 from truerank.models.factor_model import FactorModel, Factors, check_factor_room, start_factors
 from truerank.models.input_checks import check_training_data
 from truerank.numerics.dtypes import Precision, dtype_of
@@ -23,8 +30,16 @@ from truerank.numerics.threads import on_all_cores
 from truerank.rng import checked_seed
 
 
+class _Alternated(FactorModel):
+    """Parameters that every model by ALS has, each at its own place in the order."""
+
+    __slots__ = ()
+    dim: int
+    epochs: int
+
+
 @dataclass(slots=True, eq=False, kw_only=True)
-class ALSModel(FactorModel):
+class ALSModel(_Alternated):
     """A model fitted by :mod:`.als_solvers`; it says what its problem is.
 
     Attributes:
@@ -38,7 +53,7 @@ class ALSModel(FactorModel):
             much as one step of ``"cg"`` per epoch.
     """
 
-    solver: Solver = "cholesky"
+    solver: ALSSolver = "cholesky"
     cg_steps: int = 3
     block_size: int = 32
     init_std: float = 0.1
@@ -84,10 +99,10 @@ class ALSModel(FactorModel):
         self.record_training_data(interactions)
         return self
 
-    def problem(self, interactions: Interactions) -> Problem:
+    def problem(self, interactions: Interactions) -> ALSProblem:
         """What is minimised on these data; see :mod:`.als_problem`."""
         curvature, pull = self.pairs(interactions)
-        return Problem.of(
+        return ALSProblem.of(
             curvature,
             pull,
             unobserved_weight=self.weight_of_all(),

@@ -28,14 +28,14 @@ from scipy import sparse
 
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
-from truerank.models.als.kernels import Rows
+from truerank.models.als.kernels import ObservedRows
 
 Ridge = Callable[[NDArray[np.int64], int], NDArray[np.float64]]
 """The penalties of one side's rows, from their counts and the size of the other side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Problem:
+class ALSProblem:
     """The observed pairs of both sides and the weight of all pairs.
 
     Memory: 12 bytes per interaction and side in float32.
@@ -47,8 +47,8 @@ class Problem:
         constant: What the objective has beyond the squares that the rows state.
     """
 
-    users: Rows
-    items: Rows
+    users: ObservedRows
+    items: ObservedRows
     unobserved_weight: float
     constant: float
 
@@ -61,7 +61,7 @@ class Problem:
         unobserved_weight: float,
         ridge: Ridge,
         dtype: type[np.floating[Any]],
-    ) -> Problem:
+    ) -> ALSProblem:
         """From the curvatures, as a sparse matrix, and the pulls in the same order."""
         users = rows_of(pairs, pull, ridge=ridge, dtype=dtype)
         turned = sparse.csr_array((np.arange(pairs.nnz), pairs.indices, pairs.indptr), pairs.shape)
@@ -83,10 +83,10 @@ def rows_of(
     *,
     ridge: Ridge,
     dtype: type[np.floating[Any]],
-) -> Rows:
+) -> ObservedRows:
     r"""One side: :math:`p s^2 - 2 t s = (\sqrt p\, s - t / \sqrt p)^2` less a constant."""
     root = np.sqrt(pairs.data)
-    return Rows(
+    return ObservedRows(
         pairs.indptr.astype(np.int64),
         pairs.indices.astype(np.int32),
         root.astype(dtype),
@@ -114,7 +114,7 @@ def observed(interactions: Interactions) -> sparse.csr_array:
     return matrix
 
 
-def frequency_scaled(reg: float, unobserved_weight: float, nu: float) -> Ridge:
+def frequency_scaled(l2: float, unobserved_weight: float, nu: float) -> Ridge:
     r"""The regulariser of [rendle2022]_, :math:`\lambda (n + \alpha_0 m)^\nu`.
 
     :math:`n` counts the row's interactions, :math:`m` is the size of the other side;
@@ -124,6 +124,6 @@ def frequency_scaled(reg: float, unobserved_weight: float, nu: float) -> Ridge:
 
     def ridge(counts: NDArray[np.int64], others: int) -> NDArray[np.float64]:
         size = counts + unobserved_weight * others
-        return np.asarray(reg * np.where(size > 0, size, 1.0) ** nu)
+        return np.asarray(l2 * np.where(size > 0, size, 1.0) ** nu)
 
     return ridge

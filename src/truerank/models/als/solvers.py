@@ -32,15 +32,15 @@ from numpy.typing import NDArray
 
 from truerank.errors import InvalidDataError
 from truerank.models.als.cg import observed_loss, pair_scores, solve_cg
-from truerank.models.als.kernels import Floats, Rows, solve_blocks
-from truerank.models.als.problem import Problem
+from truerank.models.als.kernels import Floats, ObservedRows, solve_blocks
+from truerank.models.als.problem import ALSProblem
 from truerank.numerics.threads import Each
 
-Solver = Literal["cholesky", "cg", "block"]
-SOLVERS: tuple[str, ...] = get_args(Solver)
+ALSSolver = Literal["cholesky", "cg", "block"]
+SOLVERS: tuple[str, ...] = get_args(ALSSolver)
 
 BLOCK_ROWS = 4096
-"""Rows of a matrix product done at once; fixed, because sums depend on it."""
+"""ObservedRows of a matrix product done at once; fixed, because sums depend on it."""
 
 TASKS = 64
 """Tasks of a half-step, with about equally many interactions each."""
@@ -56,13 +56,13 @@ class Method:
         block_size: Dimensions solved together by ``"block"``.
     """
 
-    solver: Solver = "cholesky"
+    solver: ALSSolver = "cholesky"
     cg_steps: int = 3
     block_size: int = 32
 
 
 def alternate(
-    problem: Problem,
+    problem: ALSProblem,
     start: Floats,
     method: Method,
     each: Each[Any],
@@ -89,7 +89,12 @@ def alternate(
 
 
 def half_step(
-    rows: Rows, fixed: Floats, moving: Floats, weight: float, method: Method, each: Each[Any]
+    rows: ObservedRows,
+    fixed: Floats,
+    moving: Floats,
+    weight: float,
+    method: Method,
+    each: Each[Any],
 ) -> tuple[Floats, Floats]:
     """Both sides in new axes, the moving one solved; ``moving`` is where iterations start."""
     spectrum, Q = principal_axes(fixed, weight, each)
@@ -101,7 +106,12 @@ def half_step(
 
 
 def solve_exactly(
-    rows: Rows, fixed: Floats, weight: float, each: Each[Any], *, prior: Floats | None = None
+    rows: ObservedRows,
+    fixed: Floats,
+    weight: float,
+    each: Each[Any],
+    *,
+    prior: Floats | None = None,
 ) -> Floats:
     r"""The minimum for every row, in the axes of ``fixed``.
 
@@ -153,7 +163,7 @@ def times(factors: Floats, Q: Floats, each: Each[Any]) -> Floats:
     return product
 
 
-def objective(problem: Problem, W: Floats, H: Floats, each: Each[Any]) -> float:
+def objective(problem: ALSProblem, W: Floats, H: Floats, each: Each[Any]) -> float:
     """The objective of :mod:`.als_problem`: about as costly as a step of conjugate gradients."""
     cuts = tasks_of(problem.users)
     losses = np.zeros(len(cuts) - 1)
@@ -170,7 +180,7 @@ def objective(problem: Problem, W: Floats, H: Floats, each: Each[Any]) -> float:
     return float(losses.sum()) + problem.constant + problem.unobserved_weight * everywhere + penalty
 
 
-def scores_of_pairs(rows: Rows, solved: Floats, fixed: Floats, each: Each[Any]) -> Floats:
+def scores_of_pairs(rows: ObservedRows, solved: Floats, fixed: Floats, each: Each[Any]) -> Floats:
     """The scores of the observed pairs, in their order."""
     cuts, scores = tasks_of(rows), np.empty(len(rows.indices), solved.dtype)
     each(
@@ -181,7 +191,7 @@ def scores_of_pairs(rows: Rows, solved: Floats, fixed: Floats, each: Each[Any]) 
 
 
 def _run(
-    rows: Rows,
+    rows: ObservedRows,
     fixed: Floats,
     spectrum: Floats,
     offset: Floats,
@@ -212,7 +222,7 @@ def _run(
         )
 
 
-def tasks_of(rows: Rows) -> list[int]:
+def tasks_of(rows: ObservedRows) -> list[int]:
     """Borders of tasks with about equally many interactions; an empty row costs something too."""
     cost = rows.indptr[1:] + 16 * np.arange(1, len(rows.indptr))
     inner = np.searchsorted(cost, np.linspace(0, cost[-1], TASKS + 1)[1:-1])

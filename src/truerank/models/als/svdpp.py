@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truerank.checks import check_counts, check_not_negative, check_positive
+from truerank.checks import check_counts, check_l2, check_not_negative, check_positive
 from truerank.data.interactions import Interactions
+from truerank.deprecation import renamed_parameters
 from truerank.execution import Progress
-from truerank.models.als.problem import Problem, Ridge, frequency_scaled, observed, rows_of
+from truerank.models.als.problem import ALSProblem, Ridge, frequency_scaled, observed, rows_of
 from truerank.models.als.solvers import gram_of, objective, scores_of_pairs, solve_exactly
 from truerank.models.factor_model import FactorModel, Factors, check_factor_room, start_factors
 from truerank.models.input_checks import check_training_data
@@ -21,6 +22,7 @@ from truerank.numerics.threads import Each, on_all_cores
 from truerank.rng import checked_seed
 
 
+@renamed_parameters(reg="l2")
 @dataclass(slots=True, eq=False)
 class SVDpp(FactorModel):
     r"""SVD++ [koren2008]_ with the squared loss of iALS over all pairs instead of ratings.
@@ -47,7 +49,7 @@ class SVDpp(FactorModel):
 
     Attributes:
         dim: Dimensions of the factors.
-        reg: lambda, positive.
+        l2: lambda, positive.
         unobserved_weight: alpha_0, at least 0.
         nu: How far penalties follow the number of interactions.
         epochs: Turns.
@@ -59,7 +61,7 @@ class SVDpp(FactorModel):
     """
 
     dim: int = 64
-    reg: float = 0.003
+    l2: float = 0.003
     unobserved_weight: float = 0.1
     nu: float = 1.0
     epochs: int = 16
@@ -75,7 +77,8 @@ class SVDpp(FactorModel):
 
     def __post_init__(self) -> None:
         check_counts(dim=self.dim, epochs=self.epochs, cg_steps=self.cg_steps)
-        check_positive(reg=self.reg, init_std=self.init_std)
+        check_l2(self.l2)
+        check_positive(init_std=self.init_std)
         check_not_negative(unobserved_weight=self.unobserved_weight, nu=self.nu)
         checked_seed(self.seed)
         dtype_of(self.dtype)
@@ -85,7 +88,7 @@ class SVDpp(FactorModel):
         check_training_data(interactions)
         check_factor_room(interactions, 2 * self.dim, self.dtype, "SVDpp")
         weights, dtype = observed(interactions), dtype_of(self.dtype)
-        problem = Problem.of(
+        problem = ALSProblem.of(
             weights, weights.data,
             unobserved_weight=self.unobserved_weight, ridge=self._ridge(), dtype=dtype,
         )  # fmt: skip
@@ -119,7 +122,7 @@ class SVDpp(FactorModel):
             return solve_exactly(rows, self.item_factors, self.unobserved_weight, each, prior=prior)
 
     def _ridge(self) -> Ridge:
-        return frequency_scaled(self.reg, self.unobserved_weight, self.nu)
+        return frequency_scaled(self.l2, self.unobserved_weight, self.nu)
 
 
 def shares(weights: sparse.csr_array, dtype: type[np.floating[Any]]) -> sparse.csr_array:
@@ -130,7 +133,7 @@ def shares(weights: sparse.csr_array, dtype: type[np.floating[Any]]) -> sparse.c
 
 
 def _improve_implicit(
-    problem: Problem,
+    problem: ALSProblem,
     weights: sparse.csr_array,
     share: sparse.csr_array,
     P: Factors,
@@ -177,7 +180,7 @@ def _improve_implicit(
 
 
 def _objective(
-    problem: Problem, P: Factors, Z: Factors, H: Factors, Y: Factors, each: Each[Any]
+    problem: ALSProblem, P: Factors, Z: Factors, H: Factors, Y: Factors, each: Each[Any]
 ) -> float:
     """That of iALS for Z and H, with the penalty on P in place of Z, and that on Y."""
 

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truerank.checks import check_positive
+from truerank.checks import check_l2, check_positive
 from truerank.data.interactions import Interactions
+from truerank.deprecation import renamed_parameters
 from truerank.models.als.model import ALSModel
 from truerank.models.als.problem import Ridge, frequency_scaled, observed
 
 
+@renamed_parameters(reg="l2")
 @dataclass(slots=True, eq=False)
 class WMF(ALSModel):
     r"""Collaborative filtering for implicit feedback [hu2008]_.
@@ -37,7 +39,7 @@ class WMF(ALSModel):
 
     Attributes:
         dim: Dimensions of the factors.
-        reg: lambda, positive; of the order of 1 to 1000.
+        l2: lambda, positive; of the order of 1 to 1000.
         alpha: Confidence per unit of weight, positive.
         epochs: Times that both sides are solved.
 
@@ -46,13 +48,14 @@ class WMF(ALSModel):
     """
 
     dim: int = 64
-    reg: float = 10.0
+    l2: float = 10.0
     alpha: float = 10.0
     epochs: int = 16
 
     def __post_init__(self) -> None:
         self.check_settings()
-        check_positive(reg=self.reg, alpha=self.alpha)
+        check_l2(self.l2)
+        check_positive(alpha=self.alpha)
 
     def pairs(self, interactions: Interactions) -> tuple[sparse.csr_array, NDArray[np.float64]]:
         r""":math:`c (1 - s)^2 = s^2 + \alpha r s^2 - 2 c s + c` with :math:`c = 1 + \alpha r`."""
@@ -62,7 +65,7 @@ class WMF(ALSModel):
 
     def ridge(self) -> Ridge:
         """The same for all."""
-        return frequency_scaled(self.reg, 1.0, 0.0)
+        return frequency_scaled(self.l2, 1.0, 0.0)
 
     def weight_of_all(self) -> float:
         """Each pair counts 1, and observed ones more."""

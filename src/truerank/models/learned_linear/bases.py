@@ -23,7 +23,7 @@ CELLS = 2**23
 
 
 def base_of(words: str) -> Any:
-    """The model that the words describe, such as ``"edlae p=0.33 l2=300"``, not fitted yet.
+    """The model that the words describe, such as ``"edlae dropout=0.33 l2=300"``, not fitted yet.
 
     >>> base_of("ease l2=20").l2
     20.0
@@ -96,7 +96,7 @@ def spectral_form(base: Any, c: float, spectrum: Spectrum) -> LowRank:
     r"""LRR with a :math:`\lambda_i` of its own for each singular value.
 
     Args:
-        base: An LRR, fitted or not: its l2 and rank are used.
+        base: An LRR, fitted or not: its l2 and dim are used.
         c: How far each lambda_i may be from l2.
         spectrum: Of the training data, of the base's rank at least.
     """
@@ -105,7 +105,7 @@ def spectral_form(base: Any, c: float, spectrum: Spectrum) -> LowRank:
         raise InvalidArgumentError(
             "c", c, f"at most l2 = {l2:g} of the base", "otherwise some lambda_i could be negative"
         )
-    part = spectrum if base.rank is None else spectrum.first(base.rank, "LRR")
+    part = spectrum if base.dim is None else spectrum.first(base.dim, "LRR")
     shrinkage = Shrinkage(sigma=part.sigma, l2=float(l2), c=float(c))
     V = np.ascontiguousarray(part.V, dtype_of(base.dtype))
     return LowRank(V, V, shrinkage=shrinkage)

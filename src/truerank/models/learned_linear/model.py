@@ -286,7 +286,7 @@ class Nearby(Model):
         form: Form
         if self.c > 0:
             check_spectral(base)
-            form = spectral_form(base, self.c, spectrum or decompose(interactions, base.rank))
+            form = spectral_form(base, self.c, spectrum or decompose(interactions, base.dim))
         else:
             form = form_of(base if given else base.fit(interactions), interactions.n_items)
         if given:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from truerank.adaptive_defaults import adaptation_note, adaptive, is_adaptive
 from truerank.checks import check_l2, whole_number
 from truerank.data.interactions import Interactions
+from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidDataError
 from truerank.models.input_checks import check_training_data
 from truerank.models.linear.encoder import EncoderModel
@@ -17,6 +18,7 @@ from truerank.models.linear.spectrum import Spectrum, decompose
 from truerank.numerics.dtypes import Precision, dtype_of
 
 
+@renamed_parameters(rank="dim")
 @dataclass(slots=True, eq=False)
 class ClosedFormMF(EncoderModel):
     r"""Regularised SVD [zheng2018]_.
@@ -44,12 +46,12 @@ class ClosedFormMF(EncoderModel):
     Attributes:
         l2: The penalty lambda, at least 0, in units of singular values; where none is asked for,
             10 or, if nothing would be left of the data, half of their largest singular value.
-        rank: The rank k; None for that of the data.
+        dim: The rank k; None for that of the data.
         dtype: Of the factors; the decomposition is in float64.
     """
 
     l2: float = adaptive(10.0)
-    rank: int | None = None
+    dim: int | None = None
     dtype: Precision = "float32"
     encoder: NDArray[Any] = field(init=False, repr=False)
     item_factors: NDArray[Any] = field(init=False, repr=False)
@@ -57,15 +59,15 @@ class ClosedFormMF(EncoderModel):
 
     def __post_init__(self) -> None:
         check_l2(self.l2, zero=True)
-        if self.rank is not None:
-            whole_number("rank", self.rank)
+        if self.dim is not None:
+            whole_number("dim", self.dim)
         dtype_of(self.dtype)
 
     def fit(self, interactions: Interactions, *, spectrum: Spectrum | None = None) -> Self:
         """Solve for P and Q; ``spectrum`` is the decomposition, if it is known already."""
         check_training_data(interactions)
-        known = spectrum or decompose(interactions, self.rank)
-        part = known if self.rank is None else known.first(self.rank, "ClosedFormMF")
+        known = spectrum or decompose(interactions, self.dim)
+        part = known if self.dim is None else known.first(self.dim, "ClosedFormMF")
         l2, adapted = self.l2, []
         if is_adaptive(l2) and part.sigma[0] <= l2:
             l2 = float(part.sigma[0]) / 2

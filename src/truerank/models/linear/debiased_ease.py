@@ -11,17 +11,19 @@ from scipy import sparse
 
 from truerank.checks import check_l2
 from truerank.data.interactions import Interactions
-from truerank.models.debiasing import check_debiasing, positive_rates
+from truerank.deprecation import renamed_parameters
 from truerank.models.input_checks import check_history, check_training_data
 from truerank.models.item_item import ItemItemModel, ItemItemScorer
 from truerank.models.linear.ease import inverse_gram
 from truerank.models.linear.gram import gram, mirror
 from truerank.models.linear.zero_diagonal import divide_by_diagonal
+from truerank.models.positive_ratios import check_positive_ratio, positive_ratios
 from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.memory import check_room
 from truerank.numerics.threads import on_all_cores
 
 
+@renamed_parameters(c="positive_ratio", hidden="n_hidden_positives")
 @dataclass(slots=True, eq=False)
 class DebiasedEASE(ItemItemModel):
     r"""EASE where each user has :math:`c_u` times as many positives as were seen.
@@ -45,45 +47,45 @@ class DebiasedEASE(ItemItemModel):
     :math:`\lambda'`.)
 
     Weights of interactions are not used. Memory: as :class:`EASE`, and three such matrices with
-    ``hidden``.
+    ``n_hidden_positives``.
 
     Attributes:
         l2: The penalty lambda, positive.
-        c: Positives there are for each one seen, at least 1.
-        hidden: Positives unseen besides, the same number for every user:
-            :math:`c_u = c + \mathrm{hidden} / |I_u|`.
+        positive_ratio: c, positives there are for each one seen, at least 1.
+        n_hidden_positives: K, positives unseen besides, the same number for every user:
+            :math:`c_u = c + K / |I_u|`.
         dtype: ``"float32"`` or ``"float64"``.
     """
 
     l2: float = 500.0
-    c: float = 1.2
-    hidden: float = 0.0
+    positive_ratio: float = 1.2
+    n_hidden_positives: float = 0.0
     dtype: Precision = "float32"
     history: sparse.csr_array = field(init=False, repr=False)
     item_item: NDArray[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_l2(self.l2)
-        check_debiasing(self.c, self.hidden)
+        check_positive_ratio(self.positive_ratio, self.n_hidden_positives)
         dtype_of(self.dtype)
 
     def fit(self, interactions: Interactions) -> Self:
         """Solve for W in closed form."""
         check_training_data(interactions)
         binary, n = replace(interactions, weights=None), interactions.n_items
-        if self.hidden > 0:
+        if self.n_hidden_positives > 0:
             check_room(
                 3 * n * n * np.dtype(self.dtype).itemsize,
-                f"DebiasedEASE with hidden on {n:,} items",
-                "hidden=0 needs a third of that, and DebiasedIALS (low rank) would fit",
+                f"DebiasedEASE with n_hidden_positives on {n:,} items",
+                "n_hidden_positives=0 needs a third of that, and DebiasedIALS (low rank) would fit",
             )
         P = inverse_gram(binary, self.l2, self.dtype, "DebiasedEASE")
-        if self.hidden == 0:
+        if self.n_hidden_positives == 0:
             divide_by_diagonal(P)
-            P *= self.c
+            P *= self.positive_ratio
             self.item_item = P
         else:
-            self.item_item = self._with_rates(binary, P)
+            self.item_item = self._with_ratios(binary, P)
         self.history = binary.matrix()
         self.record_training_data(interactions)
         return self
@@ -93,13 +95,13 @@ class DebiasedEASE(ItemItemModel):
         check_history(history, self.n_items)
         return ItemItemModel.fold_in(self, replace(history, weights=None))
 
-    def _with_rates(self, binary: Interactions, P: NDArray[Any]) -> NDArray[Any]:
+    def _with_ratios(self, binary: Interactions, P: NDArray[Any]) -> NDArray[Any]:
         """W for c_u that differ; ``P`` is given by its lower triangle."""
         with on_all_cores() as each:
             mirror(P, each)
-        rates = positive_rates(binary.user_counts, self.c, self.hidden)
+        ratios = positive_ratios(binary.user_counts, self.positive_ratio, self.n_hidden_positives)
         X = binary.matrix(dtype=np.float64)
-        X.data = np.sqrt(np.repeat(rates, binary.user_counts))
+        X.data = np.sqrt(np.repeat(ratios, binary.user_counts))
         W = P @ gram(X, dtype=dtype_of(self.dtype))
         W -= P * (np.diag(W) / np.diag(P))
         np.fill_diagonal(W, 0.0)

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from truerank.checks import check_dropout, check_l2
 from truerank.data.interactions import Interactions
+from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidArgumentError
 from truerank.models.input_checks import check_training_data
 from truerank.models.item_item import ItemItemModel
@@ -20,6 +21,7 @@ from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.threads import on_all_cores
 
 
+@renamed_parameters(p="dropout")
 @dataclass(slots=True, eq=False)
 class DLAE(ItemItemModel):
     r"""Denoising linear autoencoder [steck2020]_.
@@ -32,30 +34,30 @@ class DLAE(ItemItemModel):
     with each entry dropped with probability :math:`p`. With :math:`P = (X^\top X +
     \Lambda)^{-1}` the solution is :math:`W = P X^\top X = I - P\Lambda`. Its diagonal is not zero:
     an item speaks for itself. For a solution of low rank see ``LRR().fit(data,
-    penalty=dropout_penalty(data, p, l2))``.
+    penalty=dropout_penalty(data, dropout, l2))``.
 
     Memory and time: as :class:`~truerank.models.linear.ease.EASE`.
 
     Attributes:
-        p: The dropout probability, from 0 and below 1.
-        l2: The penalty lambda, at least 0; not 0 where p is.
+        dropout: The probability p of an entry to be dropped, from 0 and below 1.
+        l2: The penalty lambda, at least 0; not 0 where ``dropout`` is.
         dtype: ``"float32"`` or ``"float64"``, of the work and of the result.
     """
 
-    p: float = 0.33
+    dropout: float = 0.33
     l2: float = 0.0
     dtype: Precision = "float32"
     history: sparse.csr_array = field(init=False, repr=False)
     item_item: NDArray[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_denoising(self.p, self.l2)
+        check_denoising(self.dropout, self.l2)
         dtype_of(self.dtype)
 
     def fit(self, interactions: Interactions) -> Self:
         """Solve for W by an inverse in place."""
         check_training_data(interactions)
-        penalty = dropout_penalty(interactions, self.p, self.l2)
+        penalty = dropout_penalty(interactions, self.dropout, self.l2)
         W = inverse_gram(interactions, penalty, self.dtype, "DLAE")
         with on_all_cores() as each:
             mirror(W, each)
@@ -67,7 +69,7 @@ class DLAE(ItemItemModel):
         return self
 
 
-def dropout_penalty(interactions: Interactions, p: float, l2: float) -> NDArray[np.float64]:
+def dropout_penalty(interactions: Interactions, dropout: float, l2: float) -> NDArray[np.float64]:
     r"""The diagonal of :math:`\Lambda = \frac{p}{1-p} \mathrm{diag}(X^\top X) + \lambda I`.
 
     Where it would be zero (an item nobody touched, without ``l2``) it is one: any positive number
@@ -75,15 +77,16 @@ def dropout_penalty(interactions: Interactions, p: float, l2: float) -> NDArray[
     """
     square = interactions.matrix(dtype=np.float64)
     square.data **= 2
-    penalty = p / (1 - p) * np.asarray(square.sum(axis=0)).ravel() + l2
+    penalty = dropout / (1 - dropout) * np.asarray(square.sum(axis=0)).ravel() + l2
     return np.where(penalty > 0, penalty, 1.0)
 
 
-def check_denoising(p: float, l2: float) -> None:
+def check_denoising(dropout: float, l2: float) -> None:
     """Dropout or a penalty there must be: without either W = I is best, and says nothing."""
-    check_dropout(p=p)
+    check_dropout(dropout=dropout)
     check_l2(l2, zero=True)
-    if p == 0 and l2 == 0:
+    if dropout == 0 and l2 == 0:
         raise InvalidArgumentError(
-            "p", p, "positive where l2 is 0", "without either, the best W copies its input"
-        )
+            "dropout", dropout, "positive where l2 is 0",
+            "without either, the best W copies its input",
+        )  # fmt: skip

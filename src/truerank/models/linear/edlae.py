@@ -11,18 +11,20 @@ from scipy import sparse
 from truerank.arrays import Indices, Scores
 from truerank.checks import whole_number
 from truerank.data.interactions import Interactions
+from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidArgumentError
 from truerank.models.base import State
 from truerank.models.input_checks import check_history, check_training_data
 from truerank.models.item_item import ItemItemModel, ItemItemScorer
 from truerank.models.linear.dlae import check_denoising, dropout_penalty
 from truerank.models.linear.ease import inverse_gram
-from truerank.models.linear.low_rank_edlae import Convergence, Solver, solve_low_rank
+from truerank.models.linear.low_rank_edlae import Convergence, LowRankSolver, solve_low_rank
 from truerank.models.linear.low_rank_scorer import LowRankScorer
 from truerank.models.linear.zero_diagonal import divide_by_diagonal
 from truerank.numerics.dtypes import Precision, dtype_of
 
 
+@renamed_parameters(p="dropout", rank="dim", iterations="epochs")
 @dataclass(slots=True, eq=False)
 class EDLAE(ItemItemModel):
     r"""Emphasised denoising linear autoencoder [steck2020]_.
@@ -33,28 +35,28 @@ class EDLAE(ItemItemModel):
         \Lambda = \tfrac{p}{1-p}\,\mathrm{diag}(X^\top X) + \lambda I
 
     With :math:`P = (X^\top X + \Lambda)^{-1}` the solution is
-    :math:`W_{ij} = -P_{ij} / P_{jj}` off the diagonal. With a ``rank`` :math:`k`,
+    :math:`W_{ij} = -P_{ij} / P_{jj}` off the diagonal. With a ``dim`` :math:`k`,
     :math:`W = UV^\top - \mathrm{diag}(UV^\top)` with n_items x k matrices :math:`U, V`, found in
     rounds (:mod:`.low_rank_edlae`); ``convergence`` shows how they went.
 
-    Memory and time: as :class:`~truerank.models.linear.ease.EASE`; with a rank, two n_items x
+    Memory and time: as :class:`~truerank.models.linear.ease.EASE`; with a ``dim``, two n_items x
     n_items matrices while fitting and only :math:`U, V` after.
 
     Attributes:
-        p: The dropout probability, from 0 and below 1.
-        l2: The penalty lambda, at least 0; not 0 where p is.
-        rank: The rank k; None for the full rank.
-        iterations: Most rounds; for low rank only.
+        dropout: The probability p of an entry to be dropped, from 0 and below 1.
+        l2: The penalty lambda, at least 0; not 0 where ``dropout`` is.
+        dim: The rank k; None for the full rank.
+        epochs: Most rounds; for low rank only.
         solver: For low rank only: ``"descent"``, by which the objective never rises, or
             ``"admm"``, the published way, which may diverge.
         dtype: ``"float32"`` or ``"float64"``, of the work and of the result.
     """
 
-    p: float = 0.33
+    dropout: float = 0.33
     l2: float = 0.0
-    rank: int | None = None
-    iterations: int = 50
-    solver: Solver = "descent"
+    dim: int | None = None
+    epochs: int = 50
+    solver: LowRankSolver = "descent"
     dtype: Precision = "float32"
     history: sparse.csr_array = field(init=False, repr=False)
     item_item: NDArray[Any] = field(init=False, repr=False)
@@ -63,10 +65,10 @@ class EDLAE(ItemItemModel):
     convergence: Convergence = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_denoising(self.p, self.l2)
-        if self.rank is not None:
-            whole_number("rank", self.rank)
-        whole_number("iterations", self.iterations)
+        check_denoising(self.dropout, self.l2)
+        if self.dim is not None:
+            whole_number("dim", self.dim)
+        whole_number("epochs", self.epochs)
         if self.solver not in ("descent", "admm"):
             raise InvalidArgumentError("solver", self.solver, "'descent' or 'admm'")
         dtype_of(self.dtype)
@@ -74,15 +76,15 @@ class EDLAE(ItemItemModel):
     def fit(self, interactions: Interactions) -> Self:
         """Solve for W by an inverse in place, or for its factors in rounds."""
         check_training_data(interactions)
-        penalty = dropout_penalty(interactions, self.p, self.l2)
-        if self.rank is None:
+        penalty = dropout_penalty(interactions, self.dropout, self.l2)
+        if self.dim is None:
             P = inverse_gram(interactions, penalty, self.dtype, "EDLAE")
             divide_by_diagonal(P)
             self.item_item = P
         else:
             self.encoder, self.decoder, self.convergence = solve_low_rank(
-                interactions, penalty, self.rank, self.dtype,
-                iterations=self.iterations, solver=self.solver,
+                interactions, penalty, self.dim, self.dtype,
+                epochs=self.epochs, solver=self.solver,
             )  # fmt: skip
         self.history = interactions.matrix()
         self.record_training_data(interactions)
@@ -109,7 +111,7 @@ class EDLAE(ItemItemModel):
         """The dense W, or its factors; and what shows the convergence."""
         if not hasattr(self, "history"):
             return ItemItemModel.state(self)  # which says what to do
-        if self.rank is None:
+        if self.dim is None:
             return {"history": self.history, "item_item": self.item_item}
         shown = {"objective": self.convergence.objective, "gap": self.convergence.gap}
         return {
@@ -119,7 +121,7 @@ class EDLAE(ItemItemModel):
     @classmethod
     def arrays_of(cls, parameters: dict[str, Any], found: set[str]) -> set[str]:  # noqa: ARG003
         """Those of the full rank, or of a low one."""
-        if parameters.get("rank") is None:
+        if parameters.get("dim") is None:
             return {"history", "item_item"}
         return {"history", "encoder", "decoder", "objective", "gap"}
 
@@ -135,6 +137,6 @@ class EDLAE(ItemItemModel):
         return model
 
     def _any_scorer(self, history: sparse.csr_array) -> ItemItemScorer | LowRankScorer:
-        if self.rank is None:
+        if self.dim is None:
             return ItemItemScorer(history, self.item_item, "EDLAE")
         return LowRankScorer(history.astype(dtype_of(self.dtype)), self.encoder, self.decoder)

@@ -32,7 +32,7 @@ class EncoderModel(FactorModel):
         check_room(
             (interactions.n_users + 2 * len(B)) * B.shape[1] * np.dtype(dtype).itemsize,
             f"{type(self).__name__} of rank {B.shape[1]:,} on {interactions.n_users:,} users",
-            "a smaller rank would fit",
+            "a smaller dim would fit",
         )
         self.encoder = np.ascontiguousarray(A, dtype=dtype)
         self.item_factors = np.ascontiguousarray(B, dtype=dtype)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from truerank.arrays import Indices
 from truerank.checks import check_l2
 from truerank.data.interactions import Interactions
+from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models.base import TrainingInfo
 from truerank.models.factor_model import FactorScores
@@ -117,8 +118,8 @@ class SpectrumGrid:
     held; for histories that are folded in, n_users x rank of the last of them.
 
     >>> data = Interactions.from_arrays([1, 1, 2, 2, 3], [5, 6, 6, 7, 7])
-    >>> grid = SpectrumGrid.of(data, "LRR", rank=2)
-    >>> [(p["l2"], p["rank"], m.n_items) for p, m in grid.over(l2=[1.0, 10.0], rank=[1, 2])]
+    >>> grid = SpectrumGrid.of(data, "LRR", dim=2)
+    >>> [(p["l2"], p["dim"], m.n_items) for p, m in grid.over(l2=[1.0, 10.0], dim=[1, 2])]
     [(1.0, 1, 3), (1.0, 2, 3), (10.0, 1, 3), (10.0, 2, 3)]
     """
 
@@ -137,7 +138,7 @@ class SpectrumGrid:
             (interactions.n_users + interactions.n_items) * spectrum.rank * np.dtype(kind).itemsize,
             f"a grid of rank {spectrum.rank:,} on {interactions.n_users:,} users and "
             f"{interactions.n_items:,} items",
-            "a smaller largest rank would fit",
+            "a smaller largest dim would fit",
         )
         self.family = family
         self.spectrum = Spectrum(spectrum.sigma, spectrum.V.astype(kind, copy=False))
@@ -146,11 +147,12 @@ class SpectrumGrid:
         self._folded: tuple[Interactions, NDArray[Any]] | None = None
 
     @classmethod
+    @renamed_parameters(rank="dim")
     def of(
         cls,
         interactions: Interactions,
         family: str,
-        rank: int | None = None,
+        dim: int | None = None,
         *,
         dtype: Precision = "float32",
     ) -> Self:
@@ -159,16 +161,17 @@ class SpectrumGrid:
         Args:
             interactions: The training data.
             family: "LRR", "ClosedFormMF" or "PureSVD".
-            rank: The largest rank of the grid; None for that of the data.
+            dim: The largest rank of the grid; None for that of the data.
             dtype: Of the factors.
         """
         check_family(family)
-        return cls(decompose(interactions, rank), interactions, family, dtype=dtype)
+        return cls(decompose(interactions, dim), interactions, family, dtype=dtype)
 
-    def model(self, *, l2: float = 0.0, rank: int | None = None) -> GridModel:
-        """The fitted model of these parameters, at the cost of n_items x rank products."""
+    @renamed_parameters(rank="dim")
+    def model(self, *, l2: float = 0.0, dim: int | None = None) -> GridModel:
+        """The fitted model of these parameters, at the cost of n_items x dim products."""
         check_l2(l2, zero=True)
-        part = self.spectrum if rank is None else self.spectrum.first(rank, self.family)
+        part = self.spectrum if dim is None else self.spectrum.first(dim, self.family)
         weights = SHRINKAGES[self.family](part.sigma, l2)
         left = int(np.count_nonzero(weights))  # zeros come last, and need neither room nor time
         if left == 0:
@@ -180,14 +183,15 @@ class SpectrumGrid:
         users = self._users[:, :left]
         return GridModel(users, items, self.family, self._project, self._trained_on)
 
+    @renamed_parameters(rank="dim")
     def over(
-        self, *, l2: Iterable[float], rank: Iterable[int]
+        self, *, l2: Iterable[float], dim: Iterable[int]
     ) -> Iterator[tuple[dict[str, Any], GridModel]]:
-        """Every pair of parameters with its model, one at a time; ``rank`` varies faster."""
-        ranks = list(rank)
+        """Every pair of parameters with its model, one at a time; ``dim`` varies faster."""
+        dims = list(dim)
         for penalty in l2:
-            for k in ranks:
-                yield {"l2": penalty, "rank": k}, self.model(l2=penalty, rank=k)
+            for k in dims:
+                yield {"l2": penalty, "dim": k}, self.model(l2=penalty, dim=k)
 
     def _project(self, history: Interactions) -> NDArray[Any]:
         """XV of other histories; all models of the grid share that of the last ones."""

@@ -23,7 +23,7 @@ from truerank.numerics.threads import Each, on_all_cores
 
 Matrix = NDArray[Any]
 Vector = NDArray[np.float64]
-Solver = Literal["descent", "admm"]
+LowRankSolver = Literal["descent", "admm"]
 
 TOLERANCE = 1e-6
 """Rounds end when the gap is below this."""
@@ -45,7 +45,7 @@ class Convergence:
     def __str__(self) -> str:
         rounds = zip(self.objective, self.gap, strict=True)
         lines = [f"{i:5d} {f:12.6f} {g:9.1e}" for i, (f, g) in enumerate(rounds, start=1)]
-        end = [] if self.at_rest else ["not at rest: more iterations may go lower"]
+        end = [] if self.at_rest else ["not at rest: more epochs may go lower"]
         return "\n".join(["round    objective       gap", *lines, *end])
 
     @property
@@ -55,7 +55,7 @@ class Convergence:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class LowRankProblem:
     """G, its diagonal, the penalties, the inverse of M = G + penalties, and all cores."""
 
     G: Matrix
@@ -84,28 +84,28 @@ class Problem:
 def solve_low_rank(
     interactions: Interactions,
     penalty: Vector,
-    rank: int,
+    dim: int,
     precision: Precision,
     *,
-    iterations: int,
-    solver: Solver = "descent",
+    epochs: int,
+    solver: LowRankSolver = "descent",
 ) -> tuple[Matrix, Matrix, Convergence]:
     r"""Minimise :math:`\|X - XW\|_F^2 + \|\Lambda^{1/2} W\|_F^2` over U and V.
 
     The problem is not convex; the start is :math:`V_k` of the data's own decomposition, and the
     round with the lowest objective is kept. Rounds end when the gap is below :data:`TOLERANCE`.
 
-    Memory: two n_items x n_items matrices, ten of n_items x rank, and before them what the
+    Memory: two n_items x n_items matrices, ten of n_items x dim, and before them what the
     decomposition takes (:func:`~truerank.models.linear.spectrum.decompose`). Time per round: six
-    n_items^2 x rank operations by descent, eight by ADMM.
+    n_items^2 x dim operations by descent, eight by ADMM.
     """
     dtype, n = dtype_of(precision), interactions.n_items
     check_room(
-        (2 * n * n + 10 * n * rank) * np.dtype(dtype).itemsize,
-        f"EDLAE of rank {rank:,} on {n:,} items",
+        (2 * n * n + 10 * n * dim) * np.dtype(dtype).itemsize,
+        f"EDLAE of rank {dim:,} on {n:,} items",
         "IALS and PureSVD (low rank), ItemKNN and SLIM (sparse) need far less",
     )
-    V = decompose(interactions, rank).first(rank, "EDLAE").V.astype(dtype)
+    V = decompose(interactions, dim).first(dim, "EDLAE").V.astype(dtype)
     G = gram(interactions.matrix(), dtype=dtype)
     inverse = G.copy()
     inverse[np.diag_indices(n)] += penalty
@@ -113,11 +113,11 @@ def solve_low_rank(
     objectives: list[float] = []
     gaps: list[float] = []
     best: tuple[float, Matrix, Matrix] = (np.inf, V, V)
-    with on_all_cores() as each, Progress(f"EDLAE of rank {rank}", total=iterations) as bar:
+    with on_all_cores() as each, Progress(f"EDLAE of rank {dim}", total=epochs) as bar:
         mirror(inverse, each)
-        problem = Problem(G, np.diag(G).astype(np.float64), penalty, inverse, each)
+        problem = LowRankProblem(G, np.diag(G).astype(np.float64), penalty, inverse, each)
         rounds = by_descent(problem, V) if solver == "descent" else by_admm(problem, V)
-        for _, (U, V, value, gap) in zip(range(iterations), rounds, strict=False):
+        for _, (U, V, value, gap) in zip(range(epochs), rounds, strict=False):
             bar.advance()
             if not np.isfinite(value):
                 break
@@ -130,7 +130,7 @@ def solve_low_rank(
     return best[1], best[2], Convergence(np.array(objectives), np.array(gaps))
 
 
-def by_descent(problem: Problem, V: Matrix) -> Iterator[tuple[Matrix, Matrix, float, float]]:
+def by_descent(problem: LowRankProblem, V: Matrix) -> Iterator[tuple[Matrix, Matrix, float, float]]:
     r"""Rounds in which the objective never rises: V exactly, U by an exact step downhill.
 
     With U fixed, column j of W is :math:`U_{-j} v_j`, where :math:`U_{-j}` is U without its row j,
@@ -163,7 +163,7 @@ def by_descent(problem: Problem, V: Matrix) -> Iterator[tuple[Matrix, Matrix, fl
         yield U, V, value, (before - value) / abs(value) if np.isfinite(before) else 1.0
 
 
-def _best_columns(problem: Problem, U: Matrix, GU: Matrix) -> Matrix:
+def _best_columns(problem: LowRankProblem, U: Matrix, GU: Matrix) -> Matrix:
     """The best V for this U, in float64 by blocks of items."""
     penalty, g = problem.penalty, problem.g
     MU = problem.with_penalty(GU, U)
@@ -189,7 +189,7 @@ def _best_columns(problem: Problem, U: Matrix, GU: Matrix) -> Matrix:
     return V
 
 
-def by_admm(problem: Problem, V: Matrix) -> Iterator[tuple[Matrix, Matrix, float, float]]:
+def by_admm(problem: LowRankProblem, V: Matrix) -> Iterator[tuple[Matrix, Matrix, float, float]]:
     r"""Rounds of ADMM, with a copy :math:`\beta` of the diagonal of :math:`UV^\top`.
 
     With scaled multipliers :math:`\gamma` (the dissertation's appendix "Low-Rank EDLAE",

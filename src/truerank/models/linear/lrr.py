@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from truerank.checks import check_l2, whole_number
 from truerank.data.interactions import Interactions
+from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidArgumentError
 from truerank.models.input_checks import check_training_data
 from truerank.models.linear.encoder import EncoderModel
@@ -19,6 +20,7 @@ from truerank.models.linear.spectrum import Spectrum, decompose
 from truerank.numerics.dtypes import Precision, dtype_of
 
 
+@renamed_parameters(rank="dim")
 @dataclass(slots=True, eq=False)
 class LRR(EncoderModel):
     r"""Low-rank regression [jin2021]_.
@@ -42,31 +44,31 @@ class LRR(EncoderModel):
     n_users x k of ``dtype``. With a general penalty four n_items x n_items of float64.
 
     Attributes:
-        l2: The penalty lambda, at least 0; or one :math:`\lambda_i` per component, ``rank`` of
+        l2: The penalty lambda, at least 0; or one :math:`\lambda_i` per component, ``dim`` of
             them, that of the largest singular value first. None after a fit with a general
             penalty, which has taken its place.
-        rank: The rank k; None for that of the data.
+        dim: The rank k; None for that of the data.
         dtype: Of the factors; the decomposition is in float64.
     """
 
     l2: float | Sequence[float] | None = 1000.0
-    rank: int | None = None
+    dim: int | None = None
     dtype: Precision = "float32"
     encoder: NDArray[Any] = field(init=False, repr=False)
     item_factors: NDArray[Any] = field(init=False, repr=False)
     user_factors: NDArray[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.rank is not None:
-            whole_number("rank", self.rank)
+        if self.dim is not None:
+            whole_number("dim", self.dim)
         if isinstance(self.l2, Sequence | np.ndarray):
             for value in self.l2:
                 check_l2(value, zero=True)
             self.l2 = [float(value) for value in self.l2]
-            if len(self.l2) != self.rank:
+            if len(self.l2) != self.dim:
                 raise InvalidArgumentError(
-                    "l2", f"{len(self.l2)} values with rank={self.rank}",
-                    "one number, or one per rank", f"give rank={len(self.l2)}",
+                    "l2", f"{len(self.l2)} values with dim={self.dim}",
+                    "one number, or one per component", f"give dim={len(self.l2)}",
                 )  # fmt: skip
         elif self.l2 is not None:
             check_l2(self.l2, zero=True)
@@ -83,21 +85,21 @@ class LRR(EncoderModel):
 
         Args:
             interactions: The matrix X.
-            spectrum: Its decomposition, if it is known already; of rank ``rank`` or more.
+            spectrum: Its decomposition, if it is known already; of rank ``dim`` or more.
             penalty: A general :math:`\Gamma^\top \Gamma` instead of ``l2``: its diagonal, or the
                 whole n_items x n_items matrix.
         """
         check_training_data(interactions)
         if penalty is not None:
-            A, B = reduced_rank_regression(interactions, penalty, self.rank)
+            A, B = reduced_rank_regression(interactions, penalty, self.dim)
             self.set_factors(interactions, A, B)
             self.l2 = None
             self.record_training_data(interactions)
             return self
         if self.l2 is None:
             raise InvalidArgumentError("l2", None, "given where fit is given no penalty")
-        known = spectrum or decompose(interactions, self.rank)
-        part = known if self.rank is None else known.first(self.rank, "LRR")
+        known = spectrum or decompose(interactions, self.dim)
+        part = known if self.dim is None else known.first(self.dim, "LRR")
         square = part.sigma**2
         self.set_factors(interactions, part.V * (square / (square + np.asarray(self.l2))), part.V)
         self.record_training_data(interactions)

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from truerank.adaptive_defaults import adaptation_note, adaptive, is_adaptive
 from truerank.checks import whole_number
 from truerank.data.interactions import Interactions
+from truerank.deprecation import renamed_parameters
 from truerank.models.input_checks import check_training_data
 from truerank.models.linear.encoder import EncoderModel
 from truerank.models.linear.spectrum import Spectrum, decompose
 from truerank.numerics.dtypes import Precision, dtype_of
 
 
+@renamed_parameters(rank="dim")
 @dataclass(slots=True, eq=False)
 class PureSVD(EncoderModel):
     r"""PureSVD [cremonesi2010]_.
@@ -32,30 +34,32 @@ class PureSVD(EncoderModel):
     n_users x k of ``dtype``.
 
     Attributes:
-        rank: The rank k, at most that of the data; where none is asked for, 50 or, if that is
+        dim: The rank k, at most that of the data; where none is asked for, 50 or, if that is
             less, the rank of the data.
         dtype: Of the factors; the decomposition is in float64.
     """
 
-    rank: int = adaptive(50)
+    dim: int = adaptive(50)
     dtype: Precision = "float32"
     encoder: NDArray[Any] = field(init=False, repr=False)
     item_factors: NDArray[Any] = field(init=False, repr=False)
     user_factors: NDArray[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        whole_number("rank", self.rank)
+        whole_number("dim", self.dim)
         dtype_of(self.dtype)
 
     def fit(self, interactions: Interactions, *, spectrum: Spectrum | None = None) -> Self:
         """Decompose X; ``spectrum`` is its decomposition, if it is known already."""
         check_training_data(interactions)
-        known, rank = spectrum or decompose(interactions, self.rank), self.rank
+        known, dim = spectrum or decompose(interactions, self.dim), self.dim
         adapted = []
-        if is_adaptive(rank) and rank > known.rank:
-            rank = known.rank
-            adapted.append(adaptation_note("rank", rank, self.rank, "the data have no higher one"))
-        part = known.first(rank, "PureSVD")
+        if is_adaptive(dim) and dim > known.rank:
+            dim = known.rank
+            adapted.append(
+                adaptation_note("dim", dim, self.dim, "the rank of the data is no higher")
+            )
+        part = known.first(dim, "PureSVD")
         self.set_factors(interactions, part.V, part.V)
         self.record_training_data(interactions, adapted=adapted)
         return self

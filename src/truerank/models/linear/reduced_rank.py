@@ -19,10 +19,10 @@ Matrix = NDArray[np.float64]
 
 
 def reduced_rank_regression(
-    interactions: Interactions, penalty: NDArray[Any], rank: int | None
+    interactions: Interactions, penalty: NDArray[Any], dim: int | None
 ) -> tuple[Matrix, Matrix]:
     r"""Factors of :math:`W = A B^\top`, the minimum of
-    :math:`\|X - XW\|_F^2 + \mathrm{tr}(W^\top \Gamma^\top \Gamma W)` over rank at most ``rank``.
+    :math:`\|X - XW\|_F^2 + \mathrm{tr}(W^\top \Gamma^\top \Gamma W)` over rank at most ``dim``.
 
     Without the limit the minimum is :math:`W^* = M^{-1} G`, with :math:`G = X^\top X` and
     :math:`M = G + \Gamma^\top \Gamma`. What the limit costs is
@@ -40,10 +40,10 @@ def reduced_rank_regression(
     Args:
         interactions: The matrix X.
         penalty: :math:`\Gamma^\top \Gamma`, its diagonal or the whole, so that M is invertible.
-        rank: The limit; None for the rank of the data.
+        dim: The limit; None for the rank of the data.
 
     Returns:
-        :math:`A = W^* Q_k` and :math:`B = Q_k`, n_items x rank each.
+        :math:`A = W^* Q_k` and :math:`B = Q_k`, n_items x dim each.
     """  # noqa: D205
     n = interactions.n_items
     penalty = np.asarray(penalty, dtype=np.float64)
@@ -51,15 +51,15 @@ def reduced_rank_regression(
         raise InvalidArgumentError(
             "penalty", f"of shape {penalty.shape}", f"finite, of shape ({n},) or ({n}, {n})"
         )
-    if rank is not None:
-        whole_number("rank", rank)
+    if dim is not None:
+        whole_number("dim", dim)
     if n > LAPACK_ITEMS:
         raise InvalidDataError(
             f"a general penalty on {n:,} items is beyond LAPACK's safe size of {LAPACK_ITEMS:,}; "
-            "LRR(l2, rank) has no such limit"
+            "LRR(l2, dim) has no such limit"
         )
     check_room(
-        4 * 8 * n * n, f"a general penalty on {n:,} items", "LRR(l2, rank) needs no such matrix"
+        4 * 8 * n * n, f"a general penalty on {n:,} items", "LRR(l2, dim) needs no such matrix"
     )
     G = gram(interactions.matrix(dtype=np.float64), dtype=np.float64)
     M = G + (np.diag(penalty) if penalty.ndim == 1 else penalty)
@@ -72,11 +72,11 @@ def reduced_rank_regression(
     half = linalg.solve_triangular(L, G, lower=True, check_finite=False)  # L^-1 G
     values, Q = linalg.eigh(half.T @ half, check_finite=False, driver="evd")
     known = int(np.sum(values > values[-1] * n * np.finfo(float).eps))
-    k = known if rank is None else rank
+    k = known if dim is None else dim
     if k > known:
         raise InvalidDataError(
-            f"rank {k:,} was asked for, and these data have rank {known:,}; "
-            f"take a rank of at most {known:,}"
+            f"dim {k:,} was asked for, and these data have rank {known:,}; "
+            f"take a dim of at most {known:,}"
         )
     Q = Q[:, ::-1][:, :k]
     A = linalg.solve_triangular(L, half @ Q, lower=True, trans=1, check_finite=False)

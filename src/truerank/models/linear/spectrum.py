@@ -54,11 +54,11 @@ class Spectrum:
 
     def first(self, k: int, model: str = "the model") -> Spectrum:
         """The ``k`` largest; a sentence where the data have no ``k``."""
-        whole_number("rank", k)
+        whole_number("dim", k)
         if k > self.rank:
             raise InvalidDataError(
-                f"rank {k:,} was asked of {model}, and these data have rank {self.rank:,}; "
-                f"take a rank of at most {self.rank:,}"
+                f"dim {k:,} was asked of {model}, and these data have rank {self.rank:,}; "
+                f"take a dim of at most {self.rank:,}"
             )
         return Spectrum(self.sigma[:k], self.V[:, :k])
 
@@ -121,7 +121,7 @@ def _instead(X: sparse.csr_array, dtype: Precision) -> str:
     most = most_that_fit(each, math.ceil(DENSE_SHARE * n) - 1)
     if n <= DENSE_ITEMS or most < 1:  # then the rank changes nothing, or not enough
         return "ItemKNN would need less, or drop rare items"
-    return f"a rank of at most {most:,} would fit"
+    return f"a dim of at most {most:,} would fit"
 
 
 def _settled(

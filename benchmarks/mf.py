@@ -31,11 +31,11 @@ import truerank as tr
 from truerank.execution import available_cores
 from truerank.losses import resolve
 from truerank.models.factor_model import start_factors
-from truerank.models.mf.objective import objective_of
 from truerank.models.mf.steps import TILE, Steps
 from truerank.numerics.threads import on_all_cores
 from truerank.training.batches import WHOLE_BATCH, Plan
 from truerank.training.negative_sampling import NegativeSampler, Pairs
+from truerank.training.objective import objective_of
 from truerank.training.optimisers import Step, Table
 
 DIM, BATCH, RATE, SHARED, OWN = 64, 1024, 1e-3, 800, 64

@@ -22,7 +22,7 @@ DATA = generate(30, 24, seed=1, interactions_per_user=6.0)
 RENAMED: dict[str, dict[str, str]] = {
     name: getattr(model_class(name), OLD_NAMES)
     for name in MODELS
-    if hasattr(model_class(name), OLD_NAMES) and name not in ("mf", "nearby")
+    if hasattr(model_class(name), OLD_NAMES) and name not in ("mf", "learned-linear")
 }
 PAIRS = [(name, old, new) for name, names in RENAMED.items() for old, new in names.items()]
 SETTING: dict[str, Any] = {

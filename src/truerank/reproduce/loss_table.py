@@ -193,7 +193,7 @@ class LossTableRuns:
         if ranks.is_file():
             return RankTable.from_parquet(ranks)
         settings = self.recipe.settings(row, trial.setting) | {
-            "rate": list(trial.rates), "epochs": trial.best_epoch, "validation_share": 0.0,
+            "learning_rate": list(trial.rates), "epochs": trial.best_epoch, "validation_share": 0.0,
         }  # fmt: skip
         model = MF(**settings, seed=seed).fit(self.split.train, workers=self.workers)
         table = rank(model, self.split, Full(), progress=False)

@@ -78,6 +78,7 @@ def read_checkpoint(
     *,
     epochs: int,
     check: Callable[[Arrays, Counters], None] | None = None,
+    current: Callable[[dict[str, Any]], dict[str, Any]] = dict,
 ) -> tuple[Counters, Arrays] | None:
     """Where training stood and the arrays of a checkpoint; None if there is no file yet.
 
@@ -87,6 +88,7 @@ def read_checkpoint(
             these, but for the history, which has grown.
         epochs: Of the schedule; the checkpoint may have no more.
         check: What else must be true of the arrays, with a ValueError if it is not.
+        current: Settings under the names they have now, of those that the file has.
     """
     path = checkpoint.path
     if not check_target(path).exists():
@@ -104,6 +106,7 @@ def read_checkpoint(
             arrays = {name: read_array(archive, name) for name in room}
         check_digests(arrays, header.get("sha256"))
         at = Counters(**header["at"])
+    header["settings"] = current(header["settings"])
     _check_identity(path, header, checkpoint.identity)
     with _broken(path):
         _check_counters(at)

@@ -36,8 +36,8 @@ What it is good for: a row that is touched in a share p of the steps moves by ab
 :math:`\eta/\sqrt p` at each touch, where sparse Adam moves it by :math:`\eta`, so that the vectors
 of rare users and items keep up with those of the popular.
 
-**Arrays by name.** :class:`Adam` moves whole arrays, as ``torch.optim.Adam`` does. All of them go
-by :func:`moments` and :func:`adam_step`, which are compiled for rows and plain numpy for arrays.
+**Arrays by name.** :class:`DenseOptimiser` moves whole arrays, as ``torch.optim`` does. Both Adams
+go by :func:`moments` and :func:`adam_step`, which are compiled for rows and plain numpy for arrays.
 """
 
 from __future__ import annotations
@@ -48,12 +48,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.arrays import Float, Float32
+from truerank.arrays import Float32
 from truerank.numerics.jit import fastmath
 from truerank.numerics.prefetch import prefetch_row
 from truerank.training.negative_sampling import Ints
 
 OPTIMISERS = ("adam", "dense-adam", "adagrad", "sgd")
+DENSE_OPTIMISERS = ("adam", "adagrad", "sgd")
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 _ADAM, DENSE_ADAM, _ADAGRAD = 0, 1, 2
 _N_STATES = {"adam": 2, "dense-adam": 2, "adagrad": 1, "sgd": 0}
@@ -239,26 +240,49 @@ def bring_up(
 
 
 @dataclass(slots=True, eq=False)
-class Adam:
-    r"""Dense Adam [kingma2015]_ on arrays by name: steps of about ``rate``.
+class DenseOptimiser:
+    r"""Steps of whole arrays by name, as those of ``torch.optim``.
+
+    Adam [kingma2015]_ is
 
     .. math::
         \theta \leftarrow \theta - \eta \frac{m / (1 - \beta_1^s)}
         {\sqrt{v / (1 - \beta_2^s)} + \epsilon}
+
+    Attributes:
+        name: ``"adam"``, ``"adagrad"`` or ``"sgd"``.
+        rate: The learning rate.
+        l2: Times the parameter, added to its gradient.
+        epsilon: Of Adam and Adagrad.
+        step: Steps taken.
+        states: m and v of each array, by name.
     """
 
+    name: str = "adam"
     rate: float = 1e-3
+    l2: float = 0.0
     epsilon: float = EPSILON
     step: int = 0
-    m: dict[str, Float] = field(default_factory=dict)
-    v: dict[str, Float] = field(default_factory=dict)
+    states: dict[str, NDArray[Any]] = field(default_factory=dict)
 
-    def move(self, theta: dict[str, Float], gradient: dict[str, Float]) -> None:
+    def start(self, theta: dict[str, NDArray[Any]]) -> None:
+        """States that have seen nothing."""
+        n = _N_STATES[self.name]
+        self.states = {name: np.zeros((n, *x.shape), x.dtype) for name, x in theta.items()}
+
+    def move(self, theta: dict[str, NDArray[Any]], gradient: dict[str, NDArray[Any]]) -> None:
         """One step, in place."""
         self.step += 1
         bias1, bias2 = 1 - BETA1**self.step, 1 - BETA2**self.step
-        for name, g in gradient.items():
-            m, v = (held.setdefault(name, np.zeros_like(g)) for held in (self.m, self.v))
-            m, v = moments(m, v, g, 1 - BETA1, 1 - BETA2)
-            self.m[name], self.v[name] = m, v
-            theta[name] -= adam_step(m / bias1, v / bias2, self.rate, self.epsilon)
+        for name, mine in gradient.items():
+            g = mine + self.l2 * theta[name] if self.l2 else mine
+            state = self.states[name]
+            if self.name == "adam":
+                state[0], state[1] = moments(state[0], state[1], g, 1 - BETA1, 1 - BETA2)
+                m, v = state[0] / bias1, state[1] / bias2
+                theta[name] -= adam_step(m, v, self.rate, self.epsilon)
+            elif self.name == "adagrad":
+                state[0] += g * g
+                theta[name] -= self.rate * g / (np.sqrt(state[0]) + self.epsilon)
+            else:
+                theta[name] -= self.rate * g

@@ -9,13 +9,13 @@ import torch
 
 import truerank as tr
 from truerank.losses import LOSSES, inputs_of
-from truerank.models.mf.objective import Objective, objective_of
 from truerank.models.mf.rows import BLOCK
 from truerank.models.mf.settings import NO_LOGITS
 from truerank.models.mf.steps import Steps
 from truerank.numerics.threads import on_all_cores
 from truerank.training.batches import WHOLE_BATCH, Batch, Plan
 from truerank.training.negative_sampling import NegativeSampler, Pairs, negative_sampler
+from truerank.training.objective import Objective, objective_of
 from truerank.training.optimisers import Step, Table
 
 N_USERS, N_ITEMS, DIM, BATCH = 30, 25, 7, 150

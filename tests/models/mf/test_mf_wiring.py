@@ -28,9 +28,10 @@ def judged(judges: ValidationUsers, users: Any, items: Any) -> float:
 
 def test_draws_and_shares_are_those_of_the_settings() -> None:
     model = MF(
-        "infonce_debiased", hidden=2.0, alpha=0.5, n_positives=3, negatives="popularity",
-        popularity_power=0.5, correct=True, loss_params={"temperature": 0.2}, n_negatives=7,
-        shared=False,
+        "infonce_debiased", n_hidden_positives=2.0, alpha=0.5, n_extra_positives=3,
+        negatives="popularity", popularity_power=0.5, correct_for_sampling=True,
+        loss_params={"temperature": 0.2}, n_negatives=7,
+        negatives_per="pair",
     )  # fmt: skip
     o = model._objective(TRAIN, TRAIN.item_counts, model._plan(TRAIN.n_items))
     tau = [((1 + 0.5) * n + 2) / 40 for n in TRAIN.user_counts]
@@ -39,7 +40,9 @@ def test_draws_and_shares_are_those_of_the_settings() -> None:
     np.testing.assert_allclose(o.sampler.share, q, rtol=1e-12)
     np.testing.assert_allclose(o.shift, 0.2 * np.log(40 * q), rtol=1e-5, atol=1e-7)
     assert (o.plan.n_extra, o.plan.n_own, o.plan.n_shared) == (3, 7, 0)
-    shared = MF("mine", n_negatives=9, shared=16, exclude_positives=True)._plan(TRAIN.n_items)
+    shared = MF("mine", n_negatives=9, negatives_per=16, exclude_positives=True)._plan(
+        TRAIN.n_items
+    )
     assert (shared.n_extra, shared.n_own, shared.n_shared, shared.sharing) == (0, 0, 9, 16)
     assert shared.exclude
 
@@ -103,7 +106,7 @@ def test_what_is_bound_to_a_loss_is_not_overridden() -> None:
 
 
 def test_a_correction_knows_the_temperature_that_is_bound_to_a_loss() -> None:
-    kind = QUICK | {"similarity": "cosine", "negatives": "popularity", "correct": True}
+    kind = QUICK | {"similarity": "cosine", "negatives": "popularity", "correct_for_sampling": True}
     named = MF("infonce", loss_params={"temperature": 0.1}, **kind).fit(TRAIN)
     bound = MF(resolve("infonce", temperature=0.1), **kind).fit(TRAIN)
     np.testing.assert_allclose(bound.losses, named.losses, rtol=1e-4)
@@ -127,7 +130,7 @@ def test_debiased_losses_want_uniform_negatives(negatives: Any) -> None:
             InvalidArgumentError, match=f"negatives must be 'uniform' .*{negatives}"
         ):
             MF(loss, negatives=negatives)
-    MF("infonce_debiased", negatives=negatives, correct=True)
+    MF("infonce_debiased", negatives=negatives, correct_for_sampling=True)
     MF("ccl_debiased", negatives="popularity", popularity_power=0.0)
 
 

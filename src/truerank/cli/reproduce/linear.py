@@ -32,7 +32,7 @@ def linear(
     as_json: AsJson = False,
     config: Config = None,  # noqa: ARG001  # read by the parser
 ) -> None:
-    """Fit the linear models and their nearby ones for new users, and judge the claims."""
+    """Fit the linear models and those learned around them for new users, and judge the claims."""
     from truerank.execution import Progress
     from truerank.reproduce.claims import answers
     from truerank.reproduce.linear_recipe import linear_recipe

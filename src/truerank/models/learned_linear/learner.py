@@ -25,7 +25,7 @@ from truerank.models.learned_linear.parameters import Parameters
 from truerank.numerics.threads import Each, on_all_cores
 from truerank.rng import Stream, addresses, stream
 from truerank.training.loop import History, NanGuard, look, train
-from truerank.training.optimisers import Adam
+from truerank.training.optimisers import DenseOptimiser
 from truerank.training.schedule import Counters, Schedule
 from truerank.training.validation import ValidationUsers, set_users_aside
 
@@ -135,7 +135,8 @@ class LinearLearner:
         self.batch_size, self.seed = batch_size, seed
         self.theta = form.start(head_tail=head_tail)
         self.best: Parameters = {}
-        self.adam = Adam()
+        self.adam = DenseOptimiser("adam")
+        self.adam.start(self.theta)
 
     def epoch(self, at: Counters, guard: NanGuard) -> tuple[float, int]:
         """All pairs once, in the order of this epoch."""
@@ -168,7 +169,7 @@ class LinearLearner:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Parameters, what Adam remembers, and the best so far."""
-        parts = ("theta", self.theta), ("m", self.adam.m), ("v", self.adam.v), ("best", self.best)
+        parts = ("theta", self.theta), ("adam", self.adam.states), ("best", self.best)
         return {f"{part}.{name}": array for part, held in parts for name, array in held.items()}
 
 

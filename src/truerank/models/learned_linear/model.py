@@ -1,4 +1,4 @@
-"""Nearby: a linear model, moved a little by what ranks well."""
+"""LearnedLinear: a linear model, moved a little by what ranks well."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from truerank.checks import (
     is_number,
 )
 from truerank.data.interactions import Interactions
+from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidArgumentError
 from truerank.models.base import Model, State
 from truerank.models.factor_model import FactorScores
@@ -44,8 +45,9 @@ from truerank.training.schedule import Schedule
 AnyScorer = ItemItemScorer | FactorScores | LowRankScorer
 
 
+@renamed_parameters(rate="learning_rate", c="l2_range")
 @dataclass(slots=True, eq=False)
-class Nearby(Model):
+class LearnedLinear(Model):
     r"""Models near a linear model :math:`W`, found by BPR (the dissertation's chapter 2).
 
     .. math::
@@ -75,7 +77,7 @@ class Nearby(Model):
     Attributes:
         base: The model to start from, in words, where :meth:`fit` is not given one; afterwards
             the one that was used.
-        c: How far a lambda_i may be from the lambda of an LRR; 0 learns none.
+        l2_range: c, how far a lambda_i may be from the lambda of an LRR; 0 learns none.
         head_tail: Learn H and T.
         threshold: Keep only entries of W from here on, and learn S; None keeps W as it is.
         negative: With a threshold: keep entries of at most ``-threshold`` as well.
@@ -84,7 +86,7 @@ class Nearby(Model):
         dropout: Chance of each item of the input row to be left out, in [0, 1).
         n_negatives: Items drawn per positive, among those the user has not.
         remove_positive: Take the positive out of its input row.
-        rate: Step of Adam.
+        learning_rate: Step of Adam.
         batch_size: Positive pairs per step.
         epochs: Passes over all pairs, at most.
         patience: Epochs without a better value before it stops.
@@ -106,7 +108,7 @@ class Nearby(Model):
     """
 
     base: str = "ease"
-    c: float = 0.0
+    l2_range: float = 0.0
     head_tail: bool = True
     threshold: float | None = None
     negative: bool = False
@@ -115,7 +117,7 @@ class Nearby(Model):
     dropout: float = 0.5
     n_negatives: int = 8
     remove_positive: bool = True
-    rate: float = 1e-3
+    learning_rate: float = 1e-3
     batch_size: int = 2048
     epochs: int = 50
     patience: int = 3
@@ -135,12 +137,12 @@ class Nearby(Model):
     values: NDArray[np.float64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_positive(scale=self.scale, rate=self.rate)
+        check_positive(scale=self.scale, learning_rate=self.learning_rate)
         check_counts(
             n_negatives=self.n_negatives, batch_size=self.batch_size, epochs=self.epochs,
             patience=self.patience,
         )  # fmt: skip
-        check_not_negative(c=self.c)
+        check_not_negative(l2_range=self.l2_range)
         check_dropout(dropout=self.dropout)
         if not is_number(self.validation_share) or not 0 < self.validation_share < 1:
             raise InvalidArgumentError(
@@ -148,15 +150,15 @@ class Nearby(Model):
             )
         if self.threshold is not None:
             check_not_negative(threshold=self.threshold)
-        if self.c > 0 and self.threshold is not None:
+        if self.l2_range > 0 and self.threshold is not None:
             raise InvalidArgumentError(
                 "threshold", self.threshold, "None where lambda_i is learned",
                 "the entries would move under it; learn lambda_i first, then sparsify the result",
             )  # fmt: skip
-        if not (self.c > 0 or self.head_tail or self.threshold is not None):
+        if not (self.l2_range > 0 or self.head_tail or self.threshold is not None):
             raise InvalidArgumentError(
                 "head_tail", False, "True where nothing else is learned",
-                "or give c or a threshold",
+                "or give l2_range or a threshold",
             )  # fmt: skip
         checked_seed(self.seed)
 
@@ -175,7 +177,7 @@ class Nearby(Model):
             interactions: What the base was fitted on.
             base: A fitted linear model, or an items x items matrix, dense or sparse; the model
                 named at the start if not given.
-            spectrum: For ``c > 0``: the decomposition of the interactions, if at hand.
+            spectrum: For ``l2_range > 0``: the decomposition of the interactions, if at hand.
             validation: Histories and held-out items of other users (``fold_in`` and ``held_out``
                 of a split); otherwise some of these users are set aside.
             workers: Threads.
@@ -252,7 +254,7 @@ class Nearby(Model):
         else:
             form = {"encoder", "item_factors", "user_factors"}
         ends = {"head", "tail"} if parameters["head_tail"] else set()
-        penalties = {"sigma", "lambdas"} if parameters["c"] > 0 else set()
+        penalties = {"sigma", "lambdas"} if parameters["l2_range"] > 0 else set()
         return form | ends | penalties | {"losses", "values"}
 
     def _forget(self) -> None:
@@ -284,9 +286,9 @@ class Nearby(Model):
         given = base is not None
         base = base if given else base_of(self.base)
         form: Form
-        if self.c > 0:
+        if self.l2_range > 0:
             check_spectral(base)
-            form = spectral_form(base, self.c, spectrum or decompose(interactions, base.dim))
+            form = spectral_form(base, self.l2_range, spectrum or decompose(interactions, base.dim))
         else:
             form = form_of(base if given else base.fit(interactions), interactions.n_items)
         if given:
@@ -322,7 +324,7 @@ class Nearby(Model):
             remove_positive=bool(self.remove_positive),
             zero_diagonal=self.zero_diagonal or getattr(form, "zero_diagonal", False),
         )
-        schedule = Schedule(rates=(self.rate,), epochs=self.epochs, patience=self.patience)
+        schedule = Schedule(rates=(self.learning_rate,), epochs=self.epochs, patience=self.patience)
         return learn(
             form,
             rule,

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Float32
-from truerank.models.mf.objective import Objective
 from truerank.models.mf.scores import gather
 from truerank.models.mf.steps import Steps
 from truerank.numerics.threads import Each, available_cores
 from truerank.rng import Stream, addresses, stream
 from truerank.training.checkpoints import Arrays
 from truerank.training.loop import NanGuard
+from truerank.training.objective import Objective
 from truerank.training.optimisers import Step, Table
 from truerank.training.schedule import Counters
 from truerank.training.validation import ValidationUsers

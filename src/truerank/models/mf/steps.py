@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Float32
 from truerank.models.mf.dropout import units
-from truerank.models.mf.objective import Objective
 from truerank.models.mf.rows import Sets, move_touched
 from truerank.models.mf.scores import Buffers, Scoring, Tile, gather, own_tile, shared_tile
 from truerank.numerics.threads import Each
 from truerank.training.batches import Batch, Plan, make_batch
+from truerank.training.objective import Objective
 from truerank.training.optimisers import DENSE_ADAM, Step, Table, bring_up, start_correction, tails
 
 TILE = 256

@@ -78,8 +78,25 @@ class Objective:
         level = np.log(n_negatives / self.pairs.n_items) - np.log1p(-out)
         return np.asarray(level, dtype=np.float32)
 
+    def further_inputs(self, batch: Batch, level: Float32) -> dict[str, Float32]:
+        """What a torch loss is called with besides scores: tau_pos and log_q, if it takes them.
 
-def share_of_positives(
+        Args:
+            batch: The batch.
+            level: By pair, from :meth:`levels`.
+        """
+        inputs = {}
+        if "tau_pos" in self.inputs:
+            inputs["tau_pos"] = self.tau[batch.users]
+        if self.takes_log_q:
+            of_pair = np.arange(len(batch.users)) // self.plan.sharing
+            own = batch.own[:, 1 + self.plan.n_extra :]
+            met = batch.shared[of_pair] if batch.shared.shape[1] > 0 else own
+            inputs["log_q"] = self.log_lift()[met] + level[:, None]
+        return inputs
+
+
+def _share_of_positives(
     pairs: Pairs, user_of_pair: Ints, sampler: NegativeSampler
 ) -> NDArray[np.float64]:
     """By user, the share of q on the user's own items; below 1."""
@@ -126,7 +143,7 @@ def objective_of(
     fused = fused_loss(loss, parameters) if isinstance(loss, str) and not autograd else None
     function = None
     if fused is None:
-        from truerank.models.mf.autograd_loss import torch_loss
+        from truerank.training.torch_loss import torch_loss
 
         function = torch_loss(loss, parameters)
     shift = np.empty(0, np.float32)
@@ -145,5 +162,5 @@ def objective_of(
         cosine=cosine,
         shift=shift,
         tau=tau.astype(np.float32),
-        left_out=share_of_positives(pairs, user_of_pair, sampler) * plan.exclude,
+        left_out=_share_of_positives(pairs, user_of_pair, sampler) * plan.exclude,
     )

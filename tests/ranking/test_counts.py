@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truerank.ranking import Counts, RankTable
+from truerank.ranking import RankCounts, RankTable
 
 rows = st.lists(
     st.integers(1, 4).flatmap(
@@ -25,7 +25,7 @@ def table_of(rows: list[tuple[int, int, int, int]]) -> RankTable:
     return RankTable.from_arrays(rank, n_sampled, n_items, weight=weight.astype(float))
 
 
-def as_dict(counts: Counts) -> dict[tuple[int, int, int], tuple[int, float]]:
+def as_dict(counts: RankCounts) -> dict[tuple[int, int, int], tuple[int, float]]:
     keys = zip(
         counts.rank.tolist(), counts.n_sampled.tolist(), counts.n_items.tolist(), strict=True
     )
@@ -33,7 +33,7 @@ def as_dict(counts: Counts) -> dict[tuple[int, int, int], tuple[int, float]]:
     return dict(zip(keys, values, strict=True))
 
 
-def bits(counts: Counts) -> list[bytes]:
+def bits(counts: RankCounts) -> list[bytes]:
     names = ("rank", "n_sampled", "n_items", "n_rows", "weight")
     return [getattr(counts, name).tobytes() for name in names]
 

@@ -26,7 +26,7 @@ MOST_BARS = 30
 
 
 def page_of(verdict: Verdict) -> Page:
-    """Everything that the report shows; a few seconds, for the curves are fitted here."""
+    """Everything that the report shows; nothing is fitted that the verdict did not need."""
     asked = families(verdict)
     blind = blind_by_model(verdict) if asked else {}
     drawn = {family: curves(verdict, family, blind) for family in asked}
@@ -64,7 +64,7 @@ def _lead(verdict: Verdict) -> str:
 
 
 def _certainty(verdict: Verdict) -> str:
-    sampled = [name for name, t in verdict.tables.items() if not t.is_exact.all()]
+    sampled = [name for name, t in verdict.tables.items() if not t.all_exact]
     if is_known(verdict):
         return f"Every rank of {verdict.about} is exact: nothing was estimated."
     if not sampled:
@@ -149,7 +149,7 @@ def _curves(verdict: Verdict, drawn: dict[str, list[Curve]]) -> Section:
 def _distributions(verdict: Verdict) -> Section:
     series = []
     for model in verdict.models:
-        x, y = rank_density(verdict.tables[model], verdict.method)
+        x, y = rank_density(verdict.samples[model], verdict.method)
         series.append(Series(model, x.tolist(), y.tolist()))
     chart = Chart(
         "Where the held-out items rank",

@@ -194,4 +194,4 @@ def _tried(
 
 
 def _values(metric: Metric, table: RankTable) -> Float:
-    return metric.row_values(table.rank, table.n_items if metric.name == "auc" else None)
+    return metric.row_values(table.rank, table.n_items if metric.needs_n_items else None)

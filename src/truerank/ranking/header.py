@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from truerank.errors import FileFormatError, InvalidArgumentError
+from truerank.arrays import Int
+from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError, Message
 from truerank.numerics.ties import TIE_RULES
+from truerank.ranking.stages import Stages
 
 FORMAT = 1
 """Version of the file format; a reader refuses files of a later one."""
@@ -86,10 +89,57 @@ class Header:
                 f"the header is damaged: {error}; write the table again"
             ) from error
 
+    @property
+    def design_name(self) -> str:
+        """The kind of design, in one word."""
+        return str(self.design.get("kind"))
+
+    @property
+    def stages(self) -> Stages | None:
+        """The stages that the rows followed, if the header says so."""
+        design = self.design.get("inner", self.design)
+        return Stages.from_dict(design["levels"]) if "levels" in design else None
+
+    def adapted(self, n_sampled: Int, n_rows: Int) -> str:
+        """What a default of the design did for users with few candidates, in words; or nothing.
+
+        Args:
+            n_sampled: Candidates that rows were ranked among.
+            n_rows: How many rows each of them stands for.
+        """
+        design = self.design.get("inner", self.design)
+        first = design.get({"sampled": "n", "adaptive": "n0"}.get(design["kind"], ""))
+        few = int(n_rows[n_sampled < first].sum()) if isinstance(first, int) else 0
+        if few == 0:
+            return ""
+        then = "their samples are smaller" if self.replacement else "their ranks are exact"
+        total = int(n_rows.sum())
+        return f"{few:,} of {total:,} rows have less than {first:,} candidates, so {then}"
+
     def differences(self, other: Header) -> list[str]:
         """Names of the fields in which two headers differ."""
         mine, theirs = self.to_dict(), other.to_dict()
         return [name for name in mine if mine[name] != theirs[name]]
+
+
+def joined_header(headers: Sequence[Header], what: str) -> Header:
+    """The header of shards put together; how many users there are is for the caller to say.
+
+    Shards of ``Users(m)`` are shards of one sample of users, so they must agree on that too.
+    """
+    for other in headers[1:]:
+        different = headers[0].differences(other)
+        if headers[0].design.get("kind") != "users":  # shards count their own users
+            different = [name for name in different if name != "n_population"]
+        if different:
+            raise InvalidDataError(
+                f"these {what} differ in {', '.join(different)}; only shards of one job can "
+                "be joined: "
+                + Message(
+                    "compare different models with tr.compare instead", "use truerank compare"
+                )
+            )
+    return replace(headers[0], n_population=None)
 
 
 _CANDIDATES = get_args(CandidateRule)

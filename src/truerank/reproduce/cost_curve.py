@@ -21,12 +21,11 @@ import numpy as np
 from truerank.arrays import Float, Int
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.estimators import rank_distribution
-from truerank.estimators.cells import Cells
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.likelihood import likelihood_matrix
 from truerank.estimators.simulate import simulate
 from truerank.plain_data import plain
-from truerank.ranking import Adaptive, RankTable
+from truerank.ranking import Adaptive, RankCounts, RankTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,14 +123,7 @@ def _plain_levels(table: RankTable) -> tuple[Int, Float] | None:
 def _first_at(table: RankTable, sizes: Int, n_items: int) -> Float:
     """Part of users whose target is first in a sample of each size."""
     edges, mass = rank_distribution(table)
-    ones = np.ones(len(sizes), dtype=np.int64)
-    cells = Cells(
-        rank=ones,
-        n_sampled=sizes,
-        n_items=n_items * ones,
-        weight=ones.astype(np.float64),
-        replacement=False,
-    )
+    cells = RankCounts.from_arrays(1, sizes, n_items)
     return np.asarray(likelihood_matrix(cells, RankGrid(edges)) @ mass)
 
 

@@ -110,8 +110,8 @@ def _unknown(table: RankTable, exam: Examination) -> str:
     """What keeps the variance between users from being known; empty if nothing does."""
     if table.n_users < len(table):
         return "several held-out items per user"
-    if exam.metric.function is None and exam.metric.name == "auc":
-        return "auc, which counts each user's own number of items"
+    if exam.metric.needs_n_items:
+        return f"{exam.metric}, which counts each user's own number of items"
     if exam.method == "naive":
         return "the naive method, which estimates another metric"
     return ""

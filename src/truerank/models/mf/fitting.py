@@ -27,7 +27,7 @@ from truerank.models.mf.fold_in import fold_in
 from truerank.models.mf.objective import Objective, objective_of
 from truerank.models.mf.settings import check_fits, check_in_batch, likely_cause
 from truerank.models.mf.training import Keeping, Schedule, rates_of, train, unit
-from truerank.numerics.threads import available_cores, check_workers
+from truerank.numerics.threads import available_cores
 from truerank.rng import checked_seed
 
 
@@ -93,7 +93,7 @@ class TrainedMF(FactorModel):
         check_training_data(interactions)
         check_counts(checkpoint_every=checkpoint_every)
         if workers is not None:
-            check_workers(workers)
+            check_counts(workers=workers)
         if not len(interactions):
             raise InvalidDataError("there is no interaction to learn from; fit needs some")
         learned, judges, adapted = choose_judges(

@@ -27,7 +27,7 @@ def larger_sample(design: RecordedDesign, n_needed: int) -> str:
 def next_design(design: RecordedDesign) -> str:
     """What to try after a design whose samples hardly determine a metric.
 
-    >>> next_design(Users(50, Sampled()))
+    >>> next_design(Sampled())
     'an adaptive design looks where it matters'
     >>> next_design(Adaptive())
     'a larger budget, or some users ranked in full, would tell more'

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two models on one metric.
+    """The difference of two models on one metric, with its interval, test and caveats.
 
     Attributes:
         metric: In the notation ``ndcg@10``.
@@ -79,7 +79,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What :func:`truerank.compare` found.
+    """Which models differ, by how much, how surely: what :func:`truerank.compare` found.
 
     Attributes:
         models: Names, best first by the first metric.

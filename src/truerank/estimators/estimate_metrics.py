@@ -44,7 +44,7 @@ def estimate(
     population: Population = "infinite",
     **parameters: Any,
 ) -> list[Estimate]:
-    """Estimate metrics of the whole catalogue from a table of (sampled) ranks.
+    """Metrics of the whole catalogue from (sampled) ranks, with standard errors and intervals.
 
     Args:
         table: Ranks, exact or sampled, in any mixture that the method takes; or their counts

@@ -33,7 +33,7 @@ CandidateRule = Literal["all", "unseen", "given", "unknown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Header:
-    """The circumstances of a :class:`RankTable`.
+    """How the ranks of a table came about: design, seed, tie rule, candidates.
 
     Attributes:
         design: The design; :class:`~truerank.ranking.designs.Foreign` for ranks made elsewhere.

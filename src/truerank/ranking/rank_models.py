@@ -61,7 +61,7 @@ def rank(
     executor: Executor | None = None,
     progress: bool | None = None,
 ) -> RankTable:
-    """Rank every held-out item of a split.
+    """The rank of every held-out item of a split, by any design, as a :class:`RankTable`.
 
     Sampled rivals are addressed by (seed, user, held-out item), so every model ranked with
     the same seed meets the same rivals, and neither blocks, threads, order nor executor can
@@ -140,7 +140,7 @@ def rank_pairs(
     executor: Executor | None = None,
     progress: bool | None = None,
 ) -> RankTable:
-    """Rank given (user, item) pairs; rows come back in their order.
+    """The rank of each given (user, item) pair, as a :class:`RankTable` in their order.
 
     Args:
         scorer: A :class:`Scorer`.

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from truerank.deprecation import renamed_names
+
 if TYPE_CHECKING:
     from truerank import (
         adapters,
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
         models,
         planning,
         ranking,
-        search,
         split,
     )
     from truerank.comparison import Verdict, compare
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
     from truerank.ranking import (
         Adaptive,
         FactorScorer,
+        FixedNegatives,
         Full,
         FunctionScorer,
-        Given,
         RankTable,
         Sampled,
         Scorer,
@@ -44,8 +45,10 @@ if TYPE_CHECKING:
         rank_pairs,
     )
     from truerank.ranking.readers import read_lists, read_ncf_negatives, read_ranks, read_trec
-    from truerank.search import Between
+    from truerank.search import Between, CallableRoom
     from truerank.version import __version__
+
+    search: CallableRoom  # a module that is the verb as well
 
 _HOMES: dict[str, str] = {
     "Plan": "truerank.planning",
@@ -67,7 +70,7 @@ _HOMES: dict[str, str] = {
     "FactorScorer": "truerank.ranking",
     "Full": "truerank.ranking",
     "FunctionScorer": "truerank.ranking",
-    "Given": "truerank.ranking",
+    "FixedNegatives": "truerank.ranking",
     "RankTable": "truerank.ranking",
     "Sampled": "truerank.ranking",
     "Scorer": "truerank.ranking",
@@ -101,9 +104,9 @@ __all__ = [
     "Diagnostics",
     "Estimate",
     "FactorScorer",
+    "FixedNegatives",
     "Full",
     "FunctionScorer",
-    "Given",
     "Interactions",
     "Plan",
     "Processes",
@@ -142,11 +145,14 @@ __all__ = [
 ]
 
 
+_old_names = renamed_names("truerank", Given="FixedNegatives")
+
+
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"truerank.{name}")
     if name not in _HOMES:
-        raise AttributeError(f"module 'truerank' has no attribute {name!r}")
+        return _old_names(name)
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

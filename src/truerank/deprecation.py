@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
+from importlib import import_module
 from typing import Any, TypeVar, cast
 
 from truerank.errors import InvalidArgumentError
@@ -74,6 +75,27 @@ def old_name(what: str, new: str, stacklevel: int = 3) -> None:
         DeprecationWarning,
         stacklevel=stacklevel,
     )
+
+
+def renamed_names(module: str, **new_of_old: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module some of whose names have new ones.
+
+    >>> find = renamed_names("math", root="sqrt")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     find("root")(9.0)
+    3.0
+    >>> str(caught[0].message)
+    "math.root is called 'sqrt' now; the old name goes with the next release"
+    """
+
+    def find(name: str) -> Any:
+        if name not in new_of_old:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        old_name(f"{module}.{name}", new_of_old[name])
+        return getattr(import_module(module), new_of_old[name])
+
+    return find
 
 
 def _as_it_is(value: Any) -> Any:

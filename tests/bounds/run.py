@@ -22,10 +22,10 @@ from tests.bounds.kernels import Kernel, in_truerank, intrinsics_in, kernels_in,
 
 UNCHECKED = {
     (
-        "truerank.numerics.simd_counting",
+        "truerank.numerics.intrinsics",
         "_count_scores",
     ): "run between forbidden pages by guarded.py",
-    ("truerank.numerics.prefetch", "_prefetch"): "a hint, which reads and writes nothing",
+    ("truerank.numerics.intrinsics", "_prefetch"): "a hint, which reads and writes nothing",
 }
 """Intrinsics write machine code themselves: numba cannot check what they address."""
 

@@ -43,7 +43,7 @@ def test_kernels_are_found_however_they_are_made() -> None:
 def plain(x): return x
 @numba.njit(cache=True)
 def dotted(x): return x
-@fast
+@fastmath
 def ours(x): return x
 @overload(score)
 def _score(x):

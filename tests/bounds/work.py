@@ -14,6 +14,8 @@ from scipy import sparse
 
 import truerank as tr
 from truerank.losses import LOSSES
+from truerank.losses.gradients import loss_and_gradient
+from truerank.losses.loss import FusedLoss
 
 TIES = ("half", "optimistic", "pessimistic", "random")
 SHAPES = ((1, 2, 1), (15, 95, 3), (17, 97, 8), (33, 193, 5), (65, 1025, 7), (513, 1543, 2))
@@ -43,7 +45,7 @@ def _designs(room: int, rows: int, n_items: int, rng: np.random.Generator) -> It
     if room >= 4:
         yield tr.Sampled(room - 1, replacement=True)
         yield tr.Adaptive(n0=3, n_max=room - 1, replacement=True)
-        yield tr.Given(rng.integers(0, n_items, (rows, min(room - 1, 7))))
+        yield tr.FixedNegatives(rng.integers(0, n_items, (rows, min(room - 1, 7))))
 
 
 def _rank_all(scorer: Any, users: int, items: int, rng: np.random.Generator) -> None:
@@ -193,7 +195,9 @@ def learned_linear() -> None:
     for base in bases:
         tr.models.LearnedLinear(**quick).fit(train, base=base.fit(train))
     tr.models.LearnedLinear(threshold=0.001, negative=True, **quick).fit(train, base=bases[0])
-    tr.models.LearnedLinear(l2_range=5.0, remove_positive=False, **quick).fit(train, base=bases[2])
+    tr.models.LearnedLinear(lambda_range=5.0, remove_positive=False, **quick).fit(
+        train, base=bases[2]
+    )
 
 
 MF_SETTINGS: tuple[dict[str, Any], ...] = (
@@ -228,6 +232,9 @@ def factorisation(settings: Any = MF_SETTINGS) -> None:
         tr.models.MF(**(quick | given)).fit(train).fold_in(_data(7, 5, 37))
     for loss in LOSSES:
         tr.models.MF(loss, **(quick | {"similarity": "cosine"})).fit(train)
+    scores, none = np.zeros(3, np.float32), np.zeros(0, np.float32)
+    unknown = FusedLoss(0, *(np.float32(1) for _ in range(3)))
+    loss_and_gradient(unknown, scores[0], scores, none, np.float32(0), np.float32(1))
 
 
 QUICK: dict[str, Callable[[], None]] = {

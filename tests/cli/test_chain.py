@@ -60,7 +60,7 @@ def test_fit_rank_estimate_compare(run: Run, ratings: Path, tmp_path: Path) -> N
 
     said = run(
         "estimate", "ranks/ratings-ease-l2-20.parquet", "-m", "recall@5,ndcg@5", "-m", "mrr",
-        "--level", "0.9", "--json",
+        "--confidence", "0.9", "--json",
     )  # fmt: skip
     (document,) = said.json
     expected = tr.estimate(table, ["recall@5", "ndcg@5", "mrr"], level=0.9)

@@ -74,3 +74,21 @@ def test_a_wrong_file(content: str, says: str, run: Run, sampled: Path, tmp_path
 
 def test_a_missing_file(run: Run, sampled: Path) -> None:
     assert "there is no file no.toml" in run("estimate", sampled, "--config", "no.toml").sentence
+
+
+def test_the_old_name_of_the_confidence_is_taken_with_a_remark(
+    run: Run, sampled: Path, tmp_path: Path
+) -> None:
+    quick = ("-m", "recall@10", "--no-bounds", "--n-boot", 20, "--json")
+    new = run("estimate", sampled, "--confidence", 0.8, *quick)
+    old = run("estimate", sampled, "--level", 0.8, *quick)
+    assert new.json == old.json
+    assert "--level is called --confidence now" in old.err
+    assert "--level" not in new.err
+    assert "--level" not in run("estimate", "--help").out
+    (tmp_path / "truerank.toml").write_text("[estimate]\nlevel = 0.8\n")
+    filed = run("estimate", sampled, *quick)
+    assert filed.json == new.json
+    assert "--level is called --confidence now" in filed.err
+    (tmp_path / "truerank.toml").write_text("confidence = 0.8\n")
+    assert run("estimate", sampled, *quick).json == new.json

@@ -174,7 +174,7 @@ def test_doctor_says_what_is_there(run: Run, tmp_path: Path) -> None:
     assert found["cores"]["usable"] >= 1
     assert {pool["library"] for pool in found["threads"]}
     assert found["data"]["cache"] == str(tmp_path / "cache")
-    assert set(found["extras"]) >= {"torch", "dask", "frames"}
+    assert set(found["extras"]) == {"torch", "tune", "frames", "bench"}
     for extra in found["extras"].values():
         assert bool(extra["missing"]) == (extra["install"] is not None)
     text = run("doctor").out

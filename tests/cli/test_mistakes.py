@@ -124,7 +124,7 @@ def test_names_and_numbers(arguments: list[str], says: str, run: Run) -> None:
         (["-m", "recall@5000"], "K at most the 1,000 candidates"),
         (["--method", "mel"], "did you mean 'mle'?"),
         (["--method", "exact"], "sampled"),
-        (["--level", "95"], "level must be between 0 and 1, got 95.0; for 95 per cent say 0.95"),
+        (["--confidence", "95"], "confidence must be between 0 and 1, got 95.0; for 95 % say 0.95"),
         (["--n-items", "9"], "says itself how it was made; leave out --n-items"),
         (["--no-header"], "leave out --no-header"),
         (["--seed", "-3"], "--seed: "),
@@ -351,7 +351,7 @@ def test_comparisons(run: Run, sampled: Path, exact: Path) -> None:
         (["--latex", "--json"], "one of --latex, --markdown and --json"),
         (["-m", "ncdg@10"], "did you mean ndcg@10"),
         (["-m", "ndcg@1001"], "at most"),
-        (["--level", "0"], "between 0 and 1"),
+        (["--confidence", "0"], "between 0 and 1"),
     ]:
         assert says in run("compare", sampled, exact, *arguments).sentence
 

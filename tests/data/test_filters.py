@@ -114,7 +114,7 @@ def test_active_users(data: Interactions) -> None:
         "nothing is left: no user has 4 interactions, the most active has 3; ask for less",
         lambda: active_users(data, 4),
     )
-    refused("n must be at least 1, got 0", lambda: active_users(data, 0))
+    refused("n must be a whole number, at least 1, got 0", lambda: active_users(data, 0))
 
 
 def test_without_weights(data: Interactions) -> None:
@@ -185,5 +185,5 @@ def test_k_core_needs_many_rounds_on_a_chain() -> None:
 
 
 def test_k_core_refuses(data: Interactions) -> None:
-    refused("user must be at least 1, got 0", lambda: k_core(data, user=0))
-    refused("item must be at least 1, got -1", lambda: k_core(data, item=-1))
+    refused("user must be a whole number, at least 1, got 0", lambda: k_core(data, user=0))
+    refused("item must be a whole number, at least 1, got -1", lambda: k_core(data, item=-1))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import pkgutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -26,8 +29,11 @@ from sample_tasks import (
 )
 from threadpoolctl import threadpool_info
 
+import truerank as tr
+from truerank import execution
 from truerank.errors import InvalidArgumentError, TruerankError
 from truerank.execution import (
+    ENGINES,
     Executor,
     Processes,
     Serial,
@@ -37,12 +43,20 @@ from truerank.execution import (
     closed_after,
 )
 
+
+def takes_workers(engine: Any) -> bool:
+    return "workers" in inspect.signature(engine).parameters
+
+
 EXECUTORS: dict[str, Executor] = {
-    "serial": Serial(),
+    **{
+        name: engine(workers=2) if takes_workers(engine) else engine()
+        for name, engine in ENGINES.items()
+    },
     "one-thread": Threads(1),
-    "threads": Threads(3),
-    "processes": Processes(2),
+    "three-threads": Threads(3),
 }
+"""Every engine of the table, so that a new one keeps the contract too; and two more of threads."""
 each = pytest.mark.parametrize("executor", EXECUTORS.values(), ids=EXECUTORS)
 
 
@@ -53,13 +67,29 @@ def no_threads_left() -> Iterator[None]:
     assert set(threading.enumerate()) <= before
 
 
+def test_every_engine_of_the_room_is_in_the_table() -> None:
+    """Whatever has ``imap``, but for the protocol itself."""
+    modules = [
+        import_module(f"{execution.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(execution.__path__)
+    ]
+    engines = {
+        thing
+        for module in modules
+        for thing in vars(module).values()
+        if isinstance(thing, type) and hasattr(thing, "imap") and thing is not Executor
+    }
+    assert engines == set(ENGINES.values())
+    assert {engine.__name__ for engine in engines} <= set(execution.__all__)
+
+
 @each
 def test_every_task_once_with_its_position(executor: Executor) -> None:
     results = list(executor.imap(square, range(20)))
     assert sorted(results) == [(x, x * x) for x in range(20)]
 
 
-@pytest.mark.parametrize("executor", [Serial(), Threads(2)], ids=["serial", "threads"])
+@each
 def test_no_tasks(executor: Executor) -> None:
     assert list(executor.imap(square, [])) == []
 
@@ -106,7 +136,21 @@ def test_our_own_errors_cross_every_border(executor: Executor) -> None:
 
 
 def test_in_process_or_not() -> None:
-    assert [executor.in_process for executor in EXECUTORS.values()] == [True, True, True, False]
+    within = {name for name, executor in EXECUTORS.items() if executor.in_process}
+    assert {"serial", "threads", "processes"} & within == {"serial", "threads"}
+
+
+@each
+def test_ranks_are_the_same_bits_everywhere(executor: Executor) -> None:
+    rng = np.random.default_rng(0)
+    scorer = tr.FactorScorer(rng.normal(size=(40, 4)), rng.normal(size=(60, 4)))
+    users, items = np.arange(40), rng.integers(0, 60, 40)
+    mine, plain = (
+        tr.rank_pairs(scorer, users, items, tr.Adaptive(n0=5, n_max=40), seed=3, executor=one)
+        for one in (executor, Serial())
+    )
+    assert np.array_equal(mine.rank, plain.rank)
+    assert np.array_equal(mine.n_sampled, plain.n_sampled)
 
 
 # ---------------------------------------------------------------- stopping early
@@ -239,9 +283,10 @@ def test_workers_that_always_die() -> None:
     assert isinstance(caught.value, TruerankError)
 
 
-def test_a_reader_that_stops_stops_the_processes() -> None:
+@each
+def test_a_reader_that_stops_stops_every_engine(executor: Executor) -> None:
     start = time.monotonic()
-    with closed_after(Processes(2).imap(slow_square, range(100_000))) as results:
+    with closed_after(executor.imap(slow_square, range(100_000))) as results:
         next(results)
     assert time.monotonic() - start < 60  # all of them would take eight minutes
 
@@ -249,7 +294,7 @@ def test_a_reader_that_stops_stops_the_processes() -> None:
 # ---------------------------------------------------------------- arguments
 
 
-@pytest.mark.parametrize("kind", [Threads, Processes])
+@pytest.mark.parametrize("kind", [*filter(takes_workers, ENGINES.values())])
 @pytest.mark.parametrize("workers", [0, -1, 1.5, "2", True])
 def test_numbers_of_workers(kind: Any, workers: Any) -> None:
     with pytest.raises(

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import truerank as tr
+from truerank.cli.model_spec import parse_model
 from truerank.data.synthetic import generate
 from truerank.deprecation import OLD_NAMES
 from truerank.models.linear.grid_of_spectrum import SpectrumGrid
@@ -104,3 +105,26 @@ def test_the_grid_of_a_spectrum() -> None:
     with pytest.warns(DeprecationWarning, match="parameter 'rank' of model is called 'dim' now"):
         model = grid.model(l2=1.0, rank=2)  # type: ignore[call-arg]
     assert model.item_factors.shape == (24, 2)
+
+
+@pytest.mark.filterwarnings("always::DeprecationWarning")  # said here, by no module of ours
+@pytest.mark.parametrize(
+    ("words", "more", "settings", "said"),
+    [
+        ("ials reg=0.1 dim=8", [], {"l2": 0.1, "dim": 8}, ("reg", "l2")),
+        ("ials", ["reg=0.1"], {"l2": 0.1}, ("reg", "l2")),
+        ("edlae rank=4", ["dropout=0.2"], {"dim": 4, "dropout": 0.2}, ("rank", "dim")),
+    ],
+)
+def test_a_model_in_words_on_the_command_line(
+    words: str,
+    more: list[str],
+    settings: dict[str, Any],
+    said: tuple[str, str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A remark on standard error, no warning of Python's; a TOML file says the same words."""
+    assert parse_model(words, more).settings == settings
+    old, new = said
+    sentence = f"the setting '{old}' of {words.split()[0]} is called '{new}' now"
+    assert sentence in capsys.readouterr().err

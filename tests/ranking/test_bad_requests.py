@@ -21,9 +21,9 @@ from truerank.models.names import MODELS, model_class
 from truerank.ranking import (
     Adaptive,
     FactorScorer,
+    FixedNegatives,
     Full,
     FunctionScorer,
-    Given,
     Sampled,
     Users,
     rank,
@@ -66,7 +66,10 @@ def refused(error: type[Exception], sentence: str) -> Any:
             "n_max must be a number when drawing with replacement, got None; only without",
         ),
         (lambda: Users(0), "m must be a whole number, at least 1, got 0"),
-        (lambda: Users(3, Given([[1]])), "inner must be Full, Sampled or Adaptive, got Given"),
+        (
+            lambda: Users(3, FixedNegatives([[1]])),
+            "inner must be Full, Sampled or Adaptive, got FixedNegatives",
+        ),
         (lambda: Users(3, Users(2)), "inner must be Full, Sampled or Adaptive, got Users"),
     ],
 )
@@ -83,7 +86,10 @@ def test_designs_that_make_no_sense(make: Any, sentence: str) -> None:
         (Adaptive(11), "n0 must be at most 10, the candidates of user 0, got 11"),
         (Adaptive(10, 10, replacement=True), "n0 must be less than 10, the candidates of user 0"),
         (Users(5), "m must be at most the 4 users held out, got 5"),
-        ("full", r"design must be Full\(\), Sampled\(n\), Adaptive\(...\), Given\(...\) or Users"),
+        (
+            "full",
+            r"must be Full\(\), Sampled\(n\), Adaptive\(...\), FixedNegatives\(...\) or Users",
+        ),
         (Full, "design must be Full"),
     ],
 )
@@ -195,7 +201,11 @@ def with_nan(where: tuple[int, int]) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("design", "method"),
-    [(Full(), "score_all"), (Sampled(10), "score_pairs"), (Given([[3]] * 4), "score_pairs")],
+    [
+        (Full(), "score_all"),
+        (Sampled(10), "score_pairs"),
+        (FixedNegatives([[3]] * 4), "score_pairs"),
+    ],
 )
 def test_nan_scores_name_the_user(design: Any, method: str) -> None:
     scores = with_nan((2, 3))
@@ -337,7 +347,14 @@ def test_function_scorers_of_nothing() -> None:
         FunctionScorer(np.ones((4, 10)), n_items=10)  # type: ignore[arg-type]
 
 
-DESIGNS = [Full(), Sampled(5), Adaptive(3), Given([[3]] * 4), Users(2), Users(3, Sampled(5))]
+DESIGNS = [
+    Full(),
+    Sampled(5),
+    Adaptive(3),
+    FixedNegatives([[3]] * 4),
+    Users(2),
+    Users(3, Sampled(5)),
+]
 
 
 @pytest.mark.parametrize("by", ["all_items", "pairs"])
@@ -412,11 +429,11 @@ def test_a_model_that_is_not_fitted_says_so(name: str) -> None:
 def test_no_room_for_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
     import errno
 
-    from truerank.ranking import job_storage as job_files
+    from truerank.ranking import jobs
 
     def full(*args: Any, **options: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(job_files.np, "save", full)
+    monkeypatch.setattr(jobs.np, "save", full)
     with refused(StorageError, "no space left on the device of .*truerank-"):
         rank_pairs(SCORER, [0], [0], executor=Processes(1))

@@ -151,13 +151,13 @@ def test_marks_are_as_they_were() -> None:
     assert not marks.any()
 
 
-def test_keep_chances_are_uniform_and_their_own() -> None:
+def test_continue_chances_are_uniform_and_their_own() -> None:
     keys = addresses(1, Stream.NEGATIVES, np.arange(4000))
-    chances = np.array([draws.keep_chance(key, 2) for key in keys])
+    chances = np.array([draws.continue_chance(key, 2) for key in keys])
     first = np.array([int(word(key, 0)) / WORD for key in keys])
     assert stats.kstest(chances, "uniform").pvalue > ALARM
     assert abs(stats.spearmanr(chances, first).statistic) < 4 / np.sqrt(4000)  # P = 6e-5
-    other = np.array([draws.keep_chance(key, 3) for key in keys])
+    other = np.array([draws.continue_chance(key, 3) for key in keys])
     assert abs(stats.spearmanr(chances, other).statistic) < 4 / np.sqrt(4000)
 
 

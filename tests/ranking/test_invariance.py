@@ -13,9 +13,9 @@ from truerank.execution import Processes, Serial, Threads
 from truerank.ranking import (
     Adaptive,
     FactorScorer,
+    FixedNegatives,
     Full,
     FunctionScorer,
-    Given,
     RankTable,
     Sampled,
     Users,
@@ -36,7 +36,7 @@ DESIGNS: dict[str, Any] = {
     "adaptive": Adaptive(5, None),
     "budget": Adaptive(5, None, budget=12),
     "users": Users(100, Adaptive(5, 40)),
-    "given": Given(np.random.default_rng(1).integers(0, 150, (len(WORLD.users), 9))),
+    "given": FixedNegatives(np.random.default_rng(1).integers(0, 150, (len(WORLD.users), 9))),
 }
 SCORERS: dict[str, Any] = {
     "factors": FactorScorer(WORLD.X, WORLD.Y),

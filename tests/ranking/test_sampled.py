@@ -25,8 +25,8 @@ from truerank.execution import Serial
 from truerank.ranking import Adaptive, FactorScorer, Full, FunctionScorer, Sampled, rank_pairs
 from truerank.ranking.backends.base import Backend
 from truerank.ranking.backends.select import backend_for
-from truerank.ranking.designs import Levels
 from truerank.ranking.rows import Rows
+from truerank.ranking.stages import Stages
 
 ALARM = 1e-4
 """False-alarm rate of each statistical test below, were its seed not fixed."""
@@ -205,13 +205,13 @@ def test_with_replacement_no_rank_is_exact() -> None:
     ],
 )  # fmt: skip
 def test_adaptive_levels(design: Adaptive, sizes: list[int]) -> None:
-    levels = design.levels(5000)
-    assert levels.sizes.tolist() == sizes
-    assert levels.go_on.tolist() == [1] * (len(sizes) - 1) + [0]
-    assert levels.keep.tolist() == [1.0] * len(sizes)
+    stages = design.stages(5000)
+    assert stages.sizes.tolist() == sizes
+    assert stages.max_rank.tolist() == [1] * (len(sizes) - 1) + [0]
+    assert stages.continue_prob.tolist() == [1.0] * len(sizes)
 
 
-def level_rows(n_users: int, n_items: int, target: int) -> Rows:
+def stage_rows(n_users: int, n_items: int, target: int) -> Rows:
     users = np.arange(n_users)
     targets = np.full(n_users, target)
     return Rows.of(users, targets, n_items=n_items, seed=2, exclude=None, ties="half")
@@ -224,14 +224,14 @@ def test_levels_keep_rows_with_the_stated_probability(kind: str) -> None:
     fast = by_rank(4, N, n_users)
     scorer = fast if kind == "factors" else FunctionScorer(fast.score_all, n_items=N)
     backend: Backend = backend_for(scorer, None)
-    rows, sizes, last = level_rows(n_users, N, 3), np.array([5, 10, 20]), np.array([2, 1, 0])
+    rows, sizes, last = stage_rows(n_users, N, 3), np.array([5, 10, 20]), np.array([2, 1, 0])
 
     def at_most(j: int) -> np.ndarray:
         """The rank of every row at level j, had all gone on."""
-        one = Levels(sizes[j : j + 1], np.array([0]), np.array([1.0]))
+        one = Stages(sizes[j : j + 1], np.array([0]), np.array([1.0]))
         return backend.sampled(rows, one, False)[0]
 
-    rank, size = backend.sampled(rows, Levels(sizes, last, np.array([0.3, 0.6, 1.0])), False)
+    rank, size = backend.sampled(rows, Stages(sizes, last, np.array([0.3, 0.6, 1.0])), False)
     for j, chance in enumerate((0.3, 0.6)):
         reached, here = size >= sizes[j], at_most(j)
         assert (size[reached & (here < last[j])] > sizes[j]).all()
@@ -248,10 +248,10 @@ def test_levels_keep_rows_with_the_stated_probability(kind: str) -> None:
 @pytest.mark.parametrize("keep", [0.0, 1.0])
 def test_levels_that_keep_none_or_all_of_the_last_rank(keep: float) -> None:
     backend = backend_for(by_rank(4, 40, 500), None)
-    levels = Levels(np.array([5, 10]), np.array([2, 0]), np.array([keep, 1.0]))
-    _, size = backend.sampled(level_rows(500, 40, 3), levels, False)
+    stages = Stages(np.array([5, 10]), np.array([2, 0]), np.array([keep, 1.0]))
+    _, size = backend.sampled(stage_rows(500, 40, 3), stages, False)
     first = backend.sampled(
-        level_rows(500, 40, 3), Levels(np.array([5]), np.array([0]), np.array([1.0])), False
+        stage_rows(500, 40, 3), Stages(np.array([5]), np.array([0]), np.array([1.0])), False
     )[0]
     assert ((size == 10) == (first <= (2 if keep else 1))).all()
 
@@ -259,10 +259,10 @@ def test_levels_that_keep_none_or_all_of_the_last_rank(keep: float) -> None:
 def test_both_ways_to_follow_levels_agree() -> None:
     fast = by_rank(4, 40, 700)
     slow = FunctionScorer(fast.score_all, n_items=40)
-    levels = Levels(np.array([4, 9, 30]), np.array([2, 1, 0]), np.array([0.5, 0.25, 1.0]))
-    rows = level_rows(700, 40, 3)
+    stages = Stages(np.array([4, 9, 30]), np.array([2, 1, 0]), np.array([0.5, 0.25, 1.0]))
+    rows = stage_rows(700, 40, 3)
     for replacement in (False, True):
-        one = backend_for(fast, None).sampled(rows, levels, replacement)
-        two = backend_for(slow, None).sampled(rows, levels, replacement)
+        one = backend_for(fast, None).sampled(rows, stages, replacement)
+        two = backend_for(slow, None).sampled(rows, stages, replacement)
         assert np.array_equal(one, two)
         assert len(set(one[1].tolist())) == 3

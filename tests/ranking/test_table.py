@@ -127,9 +127,9 @@ def test_ids_of_any_kind() -> None:
                      "values of type object", id="some-text-weight"),
         pytest.param({"weight": [1j, 1, 1]}, "weight must be numbers, got values of type "
                      "complex128", id="complex-weight"),
-        pytest.param({"weight": [[1], [1, 2], 1]}, "weight must be numbers, got what is none: ",
+        pytest.param({"weight": [[1], [1, 2], 1]}, "numbers, got values that are no numbers: ",
                      id="nested-weight"),
-        pytest.param({"weight": [10**400, 1, 1]}, "weight must be numbers, got what is none: ",
+        pytest.param({"weight": [10**400, 1, 1]}, "numbers, got values that are no numbers: ",
                      id="endless-weight"),
         pytest.param({"n_scored": -1}, "row 0: n_scored -1 must not be negative", id="cost"),
     ],
@@ -305,7 +305,7 @@ def test_unsigned_numbers_beyond_int64_are_refused_where_numbers_are_meant() -> 
     with pytest.raises(InvalidArgumentError, match=r"users must be indices from 0, got 9223372036"):
         tr.rank_pairs(scorer, huge, [0, 1])
     with pytest.raises(InvalidDataError, match="negatives must be item indices: whole numbers"):
-        tr.Given(huge[:, None])
+        tr.FixedNegatives(huge[:, None])
 
 
 def test_the_largest_and_least_weights_are_taken() -> None:

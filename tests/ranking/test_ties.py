@@ -28,9 +28,9 @@ from truerank.execution import Serial
 from truerank.ranking import (
     Adaptive,
     FactorScorer,
+    FixedNegatives,
     Full,
     FunctionScorer,
-    Given,
     RankTable,
     Sampled,
     rank_pairs,
@@ -151,7 +151,7 @@ def test_given_negatives(kind: str, ties: str) -> None:
     lists[::4, 3] = ITEMS[::4]  # the target itself
     for row in range(1, len(USERS), 3):  # another target of the user
         lists[row, 7] = max(HELD[int(USERS[row])])
-    table = ranked(kind, Given(lists), ties, None)
+    table = ranked(kind, FixedNegatives(lists), ties, None)
     for row, (user, target) in enumerate(zip(USERS.tolist(), ITEMS.tolist(), strict=True)):
         scores = SCORERS[kind][1][user]
         expected = place(scores, target, lists[row].tolist(), ties, SEED, user, HELD[user])

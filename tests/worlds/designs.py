@@ -72,4 +72,4 @@ def given_negatives(
         free = np.ones(n_items, dtype=bool)
         free[known] = free[target] = False
         negatives.append(rng.choice(np.flatnonzero(free), n, replace=False))
-    return tr.Given(negatives)
+    return tr.FixedNegatives(negatives)

@@ -10,7 +10,7 @@ import typer
 from truerank.cli import options
 from truerank.cli.config import Config
 from truerank.cli.inputs import found
-from truerank.cli.mistakes import check_level
+from truerank.cli.mistakes import chosen_confidence
 from truerank.cli.output import (
     marked,
     new_file,
@@ -38,27 +38,34 @@ def compare(
         typer.Argument(
             metavar="[NAME=]RANKS...",
             show_default=False,
-            help="Two or more tables of ranks, with a name for each if the file's is not right.",
+            help="Two or more tables of ranks, each with a name if the file name should not be it.",
         ),
     ],
     metric: options.Metrics = None,
     method: options.Method = "auto",
     test: Annotated[
-        str, typer.Option(metavar="NAME", help="auto chooses a paired test that fits the ranks.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Test: auto, mcnemar, paired-t, wilcoxon, sign, bootstrap, permutation, "
+            "two-proportion-z, two-sample-t or, for sampled ranks, z. auto takes a paired test "
+            "that fits the ranks.",
+        ),
     ] = "auto",
     correction: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help="For several comparisons: holm, bonferroni, benjamini-hochberg or none.",
+            help="For multiple comparisons: holm, bonferroni, benjamini-hochberg or none.",
         ),
     ] = "holm",
-    level: options.Level = 0.95,
+    confidence: options.Confidence = 0.95,
+    level: options.OldLevel = None,
     align: Annotated[
         str,
         typer.Option(
             metavar="RULE",
-            help="Tables with different rows: 'refuse' them, or keep the 'common' rows.",
+            help="If the tables have different rows: 'refuse', or compare the 'common' ones.",
         ),
     ] = "refuse",
     baseline: Annotated[
@@ -66,12 +73,12 @@ def compare(
         typer.Option(
             metavar="NAME",
             show_default=False,
-            help="Compare the others with this model only: fewer questions, more power.",
+            help="Compare every other model with this one only: fewer tests, more power.",
         ),
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", show_default=False, help="Write a report."),
+        typer.Option("--html", metavar="FILE", show_default=False, help="Write an HTML report."),
     ] = None,
     latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table instead.")] = False,
     markdown: Annotated[
@@ -79,7 +86,7 @@ def compare(
     ] = False,
     population: options.Population = "infinite",
     n_boot: Annotated[
-        int, typer.Option(min=100, metavar="WHOLE", help="Resamples of the users.")
+        int, typer.Option(min=100, metavar="INT", help="Bootstrap resamples of the users.")
     ] = 1000,
     seed: options.Seed = 0,
     n_items: options.NItems = None,
@@ -96,15 +103,15 @@ def compare(
     as_json: options.AsJson = False,
     config: Config = None,
 ) -> None:
-    """Compare models on the users they share: differences, tests, and one sentence.
+    """Compare models on the same users: differences, significance tests, and one sentence.
 
-    Ranks may be exact or sampled; estimates of sampled ones are resampled together.
+    Ranks may be exact or sampled; sampled ones are estimated, and resampled jointly.
     """
     from truerank.cli.inputs import RankOptions, fitting_metrics
     from truerank.comparison.compare_models import compare as compare_tables
     from truerank.metrics import as_metric
 
-    check_level(level)
+    confidence = chosen_confidence(confidence, level)
     if sum((latex, markdown, as_json)) > 1:
         raise InvalidArgumentError(
             "output", "several", "one of --latex, --markdown and --json", "run it once for each"
@@ -121,7 +128,7 @@ def compare(
     read = {name: said.read(path) for name, path in named.items()}
     metrics = fitting_metrics(metrics, bool(metric), read.values())
     verdict = compare_tables(
-        read, metrics, method=method, test=test, correction=correction, level=level,
+        read, metrics, method=method, test=test, correction=correction, level=confidence,
         align=align, baseline=baseline, n_boot=n_boot, seed=seed,  # type: ignore[arg-type]
         population=population,  # type: ignore[arg-type]
     )  # fmt: skip

@@ -70,7 +70,7 @@ Config = Annotated[
         is_eager=True,
         show_default=False,
         metavar="FILE",
-        help="TOML file with settings: a table per verb. Default: truerank.toml, if it is here.",
+        help="TOML file of settings, a table per verb. Default: truerank.toml, if it is here.",
     ),
 ]
 

@@ -11,13 +11,13 @@ from truerank.cli.output import print_json, print_table, remark
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the report and rank tables.")] = Path(
-        "demo-output"
-    ),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of data, split and samples.")] = 0,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder for the report and the tables of ranks.")
+    ] = Path("demo-output"),
+    seed: Annotated[int, typer.Option(min=0, metavar="INT", help="Random seed.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Embedded data, five models, the truth, and what cheaper evaluations make of it.
+    """Run the whole job on generated data: five models, the truth, and cheaper evaluations of it.
 
     Example:  truerank demo --out demo-output
     """

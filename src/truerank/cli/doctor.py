@@ -18,9 +18,6 @@ EXAMPLES = ("truerank doctor", "truerank doctor --json > doctor.json")
 PARTS = ("numpy", "scipy", "numba", "pyarrow", "typer", "rich", "matplotlib")
 EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
     "torch": (("torch",), "losses and neural models"),
-    "dask": (("distributed",), "ranking on a cluster"),
-    "ray": (("ray",), "ranking on a cluster"),
-    "spark": (("pyspark",), "ranking on a cluster"),
     "tune": (("optuna",), "search for parameters"),
     "frames": (("narwhals", "pandas", "polars"), "pandas and polars frames"),
     "bench": (("implicit", "irspack"), "models of others to compare with"),
@@ -28,7 +25,7 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 def doctor(as_json: options.AsJson = False) -> None:
-    """Print versions, BLAS, threads, numba's cache, extras and data; say what is wrong."""
+    """Print versions, BLAS, threads, numba's cache, extras and data, and report problems."""
     found = examine()
     if as_json:
         print_json(found)

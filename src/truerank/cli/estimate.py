@@ -9,7 +9,7 @@ import typer
 
 from truerank.cli import options
 from truerank.cli.config import Config
-from truerank.cli.mistakes import check_level
+from truerank.cli.mistakes import chosen_confidence
 from truerank.cli.output import marked, print_json, print_table, print_text, remark
 from truerank.errors import for_cli
 
@@ -30,20 +30,27 @@ def estimate(
         typer.Argument(
             metavar="RANKS...",
             show_default=False,
-            help="Tables of truerank rank; or CSV or Parquet files of ranks made elsewhere, with "
-            "--n-items and --n-sampled.",
+            help="Tables written by truerank rank, or CSV or Parquet files of ranks made elsewhere "
+            "(with --n-items and --n-sampled).",
         ),
     ],
     metric: options.Metrics = None,
     method: options.Method = "auto",
-    level: options.Level = 0.95,
+    confidence: options.Confidence = 0.95,
+    level: options.OldLevel = None,
     bounds: Annotated[
-        bool, typer.Option("--bounds/--no-bounds", help="Say what the samples alone can tell.")
+        bool,
+        typer.Option(
+            "--bounds/--no-bounds",
+            help="Compute what the samples alone determine, without extrapolation.",
+        ),
     ] = True,
     n_boot: Annotated[
         int | None,
         typer.Option(
-            min=0, metavar="WHOLE", help="Resamples of the users. Default: the method's own."
+            min=0,
+            metavar="INT",
+            help="Bootstrap resamples of the users. Default: depends on the method.",
         ),
     ] = None,
     population: options.Population = "infinite",
@@ -61,10 +68,10 @@ def estimate(
     as_json: options.AsJson = False,
     config: Config = None,  # noqa: ARG001  # read by the parser
 ) -> None:
-    """Estimate metrics of the whole catalogue from (sampled) ranks, and say how sure they are."""
+    """Estimate metrics over the whole catalogue from (sampled) ranks, with their uncertainty."""
     from truerank.cli.inputs import RankOptions, fitting_metrics, found
 
-    check_level(level)
+    confidence = chosen_confidence(confidence, level)
     for path in ranks:
         found(path)  # before anything is loaded that takes time
     from truerank import estimate as estimates_of
@@ -85,22 +92,24 @@ def estimate(
     with Progress("estimating", total=len(tables)) as bar:
         for path, table in tables.items():
             results[path] = estimates_of(
-                table, metrics, method, n_boot=n_boot, seed=seed, bounds=bounds, level=level,
+                table, metrics, method, n_boot=n_boot, seed=seed, bounds=bounds, level=confidence,
                 population=users,
             )  # fmt: skip
             bar.advance()
     if as_json:
-        print_json([_as_dict(path, tables[path], results[path], level) for path in results])
+        print_json([_as_dict(path, tables[path], results[path], confidence) for path in results])
         return
     for path, found_here in results.items():
         print_text(f"{path}: {_described(tables[path])}")
-        _print(found_here, level)
+        _print(found_here, confidence)
 
 
-def _as_dict(path: Path, table: RankTable, results: list[Estimate], level: float) -> dict[str, Any]:
+def _as_dict(
+    path: Path, table: RankTable, results: list[Estimate], confidence: float
+) -> dict[str, Any]:
     rows = []
     for result in results:
-        low, high = result.interval(level)
+        low, high = result.interval(confidence)
         rows.append({**result.to_dict(), "low": low, "high": high})
     return {
         "table": str(path),
@@ -109,7 +118,7 @@ def _as_dict(path: Path, table: RankTable, results: list[Estimate], level: float
         "n_users": table.n_users,
         "n_items": int(table.n_items.max()),
         "scored_per_row": float(table.n_scored.mean()),
-        "level": level,
+        "level": confidence,
         "estimates": rows,
     }
 
@@ -127,17 +136,17 @@ def _described(table: RankTable) -> str:
     return f"{len(table):,} ranks of {table.n_users:,} users, {how}"
 
 
-def _print(results: list[Estimate], level: float) -> None:
+def _print(results: list[Estimate], confidence: float) -> None:
     from truerank.estimators.summary_text import MARK_NOTE, whose
 
     bounded = any(result.diagnostics.bounds for result in results)
     blind = any(result.diagnostics.blind for result in results)
     about = whose(results[0].population, results[0].n_population)
     known = ["samples alone"] * bounded  # before the value: what is known comes first
-    heads = ["metric", "method", *known, "value", "± se", f"{level:.0%} interval, {about}"]
+    heads = ["metric", "method", *known, "value", "± se", f"{confidence:.0%} interval, {about}"]
     rows = []
     for result in results:
-        low, high = result.interval(level)
+        low, high = result.interval(confidence)
         resampled = result.std_error == result.std_error
         interval = f"{low:.4f} .. {high:.4f}" if resampled else ""
         limits = result.diagnostics.bounds

@@ -26,19 +26,21 @@ def fit(
     model: Annotated[
         str,
         typer.Option(
-            metavar="NAME",
+            metavar="SPEC",
             autocompletion=options.model_names,
-            help="Such as ease, item-knn or popularity; settings may follow: 'ease l2=500'.",
+            help="A model such as ease, item-knn or popularity, with parameters: 'ease l2=500'.",
         ),
     ] = "ease",
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter; may be repeated."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter of the model; may be repeated."
+        ),
     ] = None,
     split: options.Split = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The model file. Default: DATA-MODEL.model."),
+        typer.Option(metavar="FILE", help="Model file to write. Default: DATA-MODEL.model."),
     ] = None,
     user_column: options.UserColumn = None,
     item_column: options.ItemColumn = None,
@@ -55,7 +57,7 @@ def fit(
     as_json: options.AsJson = False,
     config: Config = None,
 ) -> None:
-    """Fit a model on the training part of a split, and keep it in a file."""
+    """Fit a model on the training part of a split and save it to a file."""
     from truerank.cli.model_spec import parse_model
     from truerank.cli.source import source_of
     from truerank.models.saving import save
@@ -97,7 +99,7 @@ def fit(
         f"{train.n_users:,} users with {train.n_items:,} items"
     )
     if everything:
-        print_text("nothing was held out: this model cannot be judged on these data")
+        print_text("nothing was held out: this model cannot be evaluated on these data")
     else:
         report = source.made_split.report
         print_text(

@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from truerank.cli.output import remark
 from truerank.errors import InvalidArgumentError
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -34,11 +35,15 @@ def usage_sentence(error: Any) -> str:
     return f"{text}; see {path} --help"
 
 
-def check_level(level: float) -> None:
-    """A confidence between 0 and 1, not in per cent."""
-    if not 0 < level < 1:
-        hint = f"for {level:g} per cent say {level / 100:g}" if 1 < level < 100 else ""
-        raise InvalidArgumentError("level", level, "between 0 and 1", hint)
+def chosen_confidence(confidence: float, level: float | None) -> float:
+    """The confidence level, between 0 and 1 and not in per cent; ``--level`` is its old name."""
+    if level is not None:
+        remark("note: --level is called --confidence now; the old name goes with the next release")
+        confidence = level
+    if not 0 < confidence < 1:
+        hint = f"for {confidence:g} % say {confidence / 100:g}" if 1 < confidence < 100 else ""
+        raise InvalidArgumentError("confidence", confidence, "between 0 and 1", hint)
+    return confidence
 
 
 def _options(context: Any) -> list[str]:

@@ -81,13 +81,15 @@ TimeColumn = Annotated[
 ]
 WeightColumn = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Column of weights for the model. Default: all count 1."),
+    typer.Option(
+        metavar="NAME", help="Column of weights for the model. Default: every interaction weighs 1."
+    ),
 ]
 Duplicates = Annotated[
     str | None,
     typer.Option(
         metavar="RULE",
-        help="What a repeated (user, item) pair means: error, first, last, sum or max. "
+        help="How to treat repeated (user, item) pairs: error, first, last, sum or max. "
         "Default: error, or the data set's own rule.",
     ),
 ]
@@ -95,16 +97,16 @@ RatingColumn = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Column of ratings or counts, which says what is a positive; 'none' counts every "
-        "row. Default: the weights, or found by its name, if any.",
+        help="Column of ratings or counts that decides which rows are positives; 'none' takes "
+        "every row as one. Default: the weights, or found by its name, if any.",
     ),
 ]
 MinRating = Annotated[
     float | None,
     typer.Option(
-        metavar="NUMBER",
+        metavar="FLOAT",
         show_default=False,
-        help="Least rating of a positive. Default: anything above 0.",
+        help="Smallest rating that counts as a positive. Default: any above 0.",
     ),
 ]
 IdKind = Annotated[
@@ -113,8 +115,8 @@ IdKind = Annotated[
         "--id-type",
         metavar="TYPE",
         show_default=False,
-        help="Ids as 'text' or as 'int', to which 007 and 7 are the same. Default: text as it is "
-        "written in a CSV, as typed in Parquet.",
+        help="Read ids as 'text' or as 'int' (which makes 007 and 7 the same id). Default: text "
+        "for CSV files, the column's own type for Parquet.",
     ),
 ]
 Delimiter = Annotated[
@@ -122,7 +124,7 @@ Delimiter = Annotated[
     typer.Option(
         metavar="TEXT",
         show_default=False,
-        help="What divides the columns of a text file, such as ';', '::' or '\\t'. Default: found.",
+        help="Delimiter of a text file, such as ';', '::' or '\\t'. Default: detected.",
     ),
 ]
 Encoding = Annotated[
@@ -130,22 +132,26 @@ Encoding = Annotated[
     typer.Option(
         metavar="NAME",
         show_default=False,
-        help="What a text file is written in, such as latin-1. Default: found.",
+        help="Encoding of a text file, such as latin-1. Default: detected.",
     ),
 ]
 Header = Annotated[
-    bool, typer.Option("--header/--no-header", help="Whether a CSV names its columns.")
+    bool,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of a CSV holds the names of its columns.",
+    ),
 ]
 Split = Annotated[
     str | None,
     typer.Option(
         "--split",
-        metavar="WORDS",
+        metavar="SPEC",
         autocompletion=split_kinds,
         show_default=False,
-        help="What is held out: leave-one-out, leave-k-out k=2, ratio fraction=0.2, temporal, "
-        "strong n_users=1000, published or none; by=latest, seed=1 and so on may follow. "
-        "Default: leave-one-out.",
+        help="What to hold out: leave-one-out, 'leave-k-out k=2', 'ratio fraction=0.2', temporal, "
+        "'strong n_users=1000', published or none; settings such as by=latest or seed=1 may "
+        "follow. Default: leave-one-out.",
     ),
 ]
 Metrics = Annotated[
@@ -156,7 +162,7 @@ Metrics = Annotated[
         metavar="NAME@K",
         autocompletion=metric_names,
         show_default=False,
-        help="Such as ndcg@10; may be repeated, or several with commas. "
+        help="A metric such as ndcg@10. May be repeated, or a list with commas. "
         "Default: recall@10, ndcg@10.",
     ),
 ]
@@ -165,43 +171,50 @@ Method = Annotated[
     typer.Option(
         metavar="NAME",
         autocompletion=method_names,
-        help="How to estimate: auto, exact, naive, mle, mes, bv, ... (docs/methods).",
+        help="Estimator: auto, naive, exact, mapping-linear, mapping-bound, mapping-beta, "
+        "rank-unbiased, cls, bv, mle, wmle-ap, wmle-ndcg, mes, bv-mle, bv-mes, mn-mle or "
+        "mn-mes.",
     ),
 ]
-Level = Annotated[float, typer.Option(metavar="PART", help="Confidence of the intervals.")]
+Confidence = Annotated[
+    float, typer.Option(metavar="FLOAT", help="Confidence level of the intervals: 0.95 for 95 %.")
+]
+OldLevel = Annotated[float | None, typer.Option("--level", hidden=True, metavar="FLOAT")]
 Population = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Whose metric: 'infinite', future users, of whom these are a sample; or 'finite', the "
-        "users there are.",
+        help="Which users the metric is about: 'infinite', future users of whom these are a "
+        "sample, or 'finite', exactly the users there are.",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, metavar="WHOLE", help="Seed of the random draws.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Seed = Annotated[int, typer.Option(min=0, metavar="INT", help="Random seed.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NItems = Annotated[
     int | None,
     typer.Option(
-        min=1, metavar="WHOLE", show_default=False,
-        help="For ranks made elsewhere: items in the catalogue.",
+        min=1, metavar="INT", show_default=False,
+        help="For ranks made elsewhere: number of items in the catalogue.",
     ),
 ]  # fmt: skip
 NSampled = Annotated[
     int | None,
     typer.Option(
-        min=1, metavar="WHOLE", show_default=False,
-        help="For ranks made elsewhere: length of the lists, the target included (100 for "
-        "99 negatives).",
+        min=1, metavar="INT", show_default=False,
+        help="For ranks made elsewhere: number of items each target was ranked among, itself "
+        "included (100 for 99 negatives).",
     ),
 ]  # fmt: skip
 RankColumn = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Column of ranks, from 1. Default: found by its name."),
+    typer.Option(
+        metavar="NAME", help="Column of ranks, which start at 1. Default: found by its name."
+    ),
 ]
 ZeroBased = Annotated[bool, typer.Option("--zero-based", help="Ranks start at 0, not at 1.")]
 Replacement = Annotated[
-    bool, typer.Option("--replacement", help="Negatives were drawn with replacement.")
+    bool, typer.Option("--replacement", help="The negatives were drawn with replacement.")
 ]
 
 USUAL_METRICS = ("recall@10", "ndcg@10")

@@ -16,6 +16,7 @@ from typing import Any
 
 from truerank.errors import InvalidArgumentError
 from truerank.files import check_target, readable_errors
+from truerank.plain_data import plain
 
 
 def print_json(value: Any) -> None:
@@ -26,7 +27,7 @@ def print_json(value: Any) -> None:
     from truerank.report.elements import FORBIDDEN
     from truerank.report.text import STEERING
 
-    text = json.dumps(no_nan(value), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)
     for unsafe in (FORBIDDEN, STEERING):
         text = unsafe.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     sys.stdout.write(text + "\n")
@@ -162,12 +163,3 @@ def ready(path: Path) -> Path:
     with readable_errors(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
     return path
-
-
-def no_nan(value: Any) -> Any:
-    """JSON has no nan and no inf: None stands for a number that could not be had."""
-    if isinstance(value, dict):
-        return {key: no_nan(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [no_nan(item) for item in value]
-    return None if isinstance(value, float) and not abs(value) < float("inf") else value

@@ -9,7 +9,7 @@ import typer
 
 from truerank.cli import options
 from truerank.cli.config import Config
-from truerank.cli.mistakes import check_level
+from truerank.cli.mistakes import chosen_confidence
 from truerank.cli.output import print_json, print_text
 from truerank.errors import InvalidArgumentError
 
@@ -22,11 +22,13 @@ EXAMPLES = (
 def plan(
     n_items: Annotated[
         int | None,
-        typer.Option(min=2, metavar="WHOLE", help="Items in the catalogue. Default: the pilot's."),
+        typer.Option(
+            min=2, metavar="INT", help="Number of items in the catalogue. Default: the pilot's."
+        ),
     ] = None,
     n_users: Annotated[
         int | None,
-        typer.Option(min=1, metavar="WHOLE", help="Users there are. Default: the pilot's."),
+        typer.Option(min=1, metavar="INT", help="Number of users. Default: the pilot's."),
     ] = None,
     metric: Annotated[
         str,
@@ -35,52 +37,56 @@ def plan(
             "-m",
             metavar="NAME@K",
             autocompletion=options.metric_names,
-            help="The metric wanted.",
+            help="The metric to estimate.",
         ),
     ] = "recall@10",
     expected: Annotated[
         float | None,
-        typer.Option(metavar="VALUE", help="What the metric may be, roughly: 0.1."),
+        typer.Option(metavar="FLOAT", help="Rough guess of the metric's value, such as 0.1."),
     ] = None,
     pilot: Annotated[
         Path | None,
-        typer.Option(metavar="RANKS", help="A small table of ranks instead of a guess."),
+        typer.Option(metavar="RANKS", help="A small table of ranks, instead of --expected."),
     ] = None,
     rel_error: Annotated[
         float | None,
-        typer.Option(metavar="PART", help="Error wanted, as a part of the value: 0.02."),
+        typer.Option(
+            metavar="FLOAT", help="Standard error to reach, relative to the value: 0.02 for 2 %."
+        ),
     ] = None,
     abs_error: Annotated[
-        float | None, typer.Option(metavar="VALUE", help="Error wanted, absolute: 0.002.")
+        float | None,
+        typer.Option(metavar="FLOAT", help="Standard error to reach, absolute: 0.002."),
     ] = None,
     detect: Annotated[
         float | None,
-        typer.Option(metavar="VALUE", help="Difference of two models that must be seen: 0.005."),
+        typer.Option(metavar="FLOAT", help="Difference between two models to detect: 0.005."),
     ] = None,
     correlation: Annotated[
         float,
         typer.Option(
-            metavar="VALUE", help="For --detect: how alike the two models' values are over users."
+            metavar="FLOAT", help="For --detect: correlation of the two models' values over users."
         ),
     ] = 0.5,
     power: Annotated[
-        float, typer.Option(metavar="PART", help="For --detect: the chance to see it.")
+        float, typer.Option(metavar="FLOAT", help="For --detect: probability of detecting it.")
     ] = 0.8,
-    level: options.Level = 0.95,
+    confidence: options.Confidence = 0.95,
+    level: options.OldLevel = None,
     population: options.Population = "infinite",
     pairs_per_second: Annotated[
         float | None,
-        typer.Option(metavar="NUMBER", help="How fast the model scores, if it was measured."),
+        typer.Option(metavar="FLOAT", help="Scoring speed of the model, if known."),
     ] = None,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     config: Config = None,  # noqa: ARG001  # read by the parser
 ) -> None:
-    """Compare designs by their error and their cost before anything is scored."""
+    """Compare designs by expected error and cost before anything is scored."""
     from truerank.cli.inputs import expect
     from truerank.metrics import as_metric
 
-    check_level(level)
+    confidence = chosen_confidence(confidence, level)
     wanted = str(as_metric(metric))
     given = [name for name, value in (("--rel-error", rel_error), ("--abs-error", abs_error),
                                       ("--detect", detect)) if value is not None]  # fmt: skip
@@ -109,7 +115,7 @@ def plan(
     made = make_plan(
         n_items or 0, n_users or 0, wanted, expected=expected, pilot=table,
         rel_error=rel_error, abs_error=abs_error, detect=detect, correlation=correlation,
-        power=power, level=level, pairs_per_second=pairs_per_second, seed=seed,
+        power=power, level=confidence, pairs_per_second=pairs_per_second, seed=seed,
         population=population,  # type: ignore[arg-type]
     )  # fmt: skip
     if as_json:

@@ -42,10 +42,10 @@ def rank(
         list[str] | None,
         typer.Option(
             "--model",
-            metavar="FILE|NAME",
+            metavar="FILE|SPEC",
             autocompletion=options.model_names,
             show_default=False,
-            help="A model file, or a model to fit now: ease, 'item-knn k=50'. May be repeated.",
+            help="A model file, or a model to fit first: ease, 'item-knn k=50'. May be repeated.",
         ),
     ] = None,
     data: options.Data = None,
@@ -53,27 +53,31 @@ def rank(
     design: Annotated[
         str,
         typer.Option(
-            metavar="WORDS",
+            metavar="SPEC",
             autocompletion=options.design_kinds,
-            help="Whom to rank against: full, 'sampled n=100', adaptive, 'adaptive n0=100 "
-            "n_max=3200', reference; 'users m=1000 adaptive' ranks only so many users.",
+            help="Which items each target is ranked against: full, 'sampled n=100', adaptive, "
+            "'adaptive n0=100 n_max=3200' or reference; 'users m=1000 adaptive' ranks a sample of "
+            "the users.",
         ),
     ] = "full",
     seed: options.Seed = 0,
     candidates: Annotated[
-        str, typer.Option(metavar="RULE", help="Items 'unseen' by the user in training, or 'all'.")
+        str,
+        typer.Option(
+            metavar="RULE", help="Rank among items 'unseen' by the user in training, or 'all'."
+        ),
     ] = "unseen",
     ties: Annotated[
         str,
         typer.Option(
             metavar="RULE",
-            help="Where equal scores stand: random, half, optimistic or pessimistic.",
+            help="How to rank equal scores: random, half, optimistic or pessimistic.",
         ),
     ] = "random",
     workers: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="WHOLE", show_default=False, help="Threads. Default: all cores."
+            min=1, metavar="INT", show_default=False, help="Number of threads. Default: all cores."
         ),
     ] = None,
     out: Annotated[
@@ -98,9 +102,9 @@ def rank(
     as_json: options.AsJson = False,
     config: Config = None,
 ) -> None:
-    """Rank the held-out items of a split, against everything or a sample.
+    """Rank the held-out items of a split, against the whole catalogue or a sample.
 
-    A model file knows the data and the split it was made with; models by name are fitted now.
+    A model file knows the data and the split it was made with; a model by name is fitted first.
     """
     from truerank.cli.inputs import found
     from truerank.cli.model_spec import check_fits, is_model_file, parse_model, read_model

@@ -249,7 +249,7 @@ def _origin(verdict: Verdict) -> Section:
     flags = " ".join(f"--metric {metric}" for metric in verdict.metrics)
     command = (
         f"truerank compare {names} {flags} --method {verdict.method} "
-        f"--correction {verdict.correction} --level {verdict.level} --seed {verdict.seed} "
+        f"--correction {verdict.correction} --confidence {verdict.level} --seed {verdict.seed} "
         f"--population {verdict.population} --html report.html"
     )
     machine = f"truerank {__version__}, numpy {np.__version__}, Python {platform.python_version()}"

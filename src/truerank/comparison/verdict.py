@@ -14,6 +14,7 @@ from truerank.errors import MissingExtraError
 from truerank.estimators import Estimate
 from truerank.estimators.population import Population
 from truerank.estimators.summary_text import whose
+from truerank.plain_data import plain
 from truerank.ranking import RankTable
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class Verdict:
 
     def to_json(self) -> str:
         """The same as text; what is not a number (nan) becomes null."""
-        return json.dumps(_without_nan(self.to_dict()), indent=2, ensure_ascii=False)
+        return json.dumps(plain(self.to_dict()), indent=2, ensure_ascii=False)
 
     def to_markdown(self) -> str:
         """The table of models and metrics, with the sentence above it and its caption below."""
@@ -208,11 +209,3 @@ _COLUMNS = (
     "significant", "value_a", "value_b", "extrapolated", "effect_size", "test", "n_users",
     "population", "n_population", "trust",
 )  # fmt: skip
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(inner) for inner in value]
-    return None if isinstance(value, float) and value != value else value

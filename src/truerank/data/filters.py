@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from truerank.arrays import Mask
+from truerank.checks import check_counts
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 
@@ -67,7 +68,7 @@ def between(data: Interactions, start: Time | None, end: Time | None) -> Interac
 
 def active_users(data: Interactions, n: int) -> Interactions:
     """The interactions of users who have at least ``n`` of them; keeps the vocabularies."""
-    _at_least_one("n", n)
+    check_counts(n=n)
     counts = data.user_counts
     keep = np.repeat(counts >= n, counts)
     most = counts.max(initial=0)
@@ -88,8 +89,7 @@ def k_core(data: Interactions, *, user: int = 5, item: int = 5) -> Interactions:
         user: Fewest interactions of a remaining user, at least 1.
         item: Fewest interactions of a remaining item, at least 1.
     """
-    _at_least_one("user", user)
-    _at_least_one("item", item)
+    check_counts(user=user, item=item)
     alive = np.arange(len(data))
     users, items = data.users, data.indices
     while len(alive):
@@ -136,11 +136,6 @@ def _kept(data: Interactions, keep: Mask, reason: str) -> Interactions:
     if not keep.any():
         raise InvalidDataError(f"nothing is left: {reason}; ask for less")
     return data.select(keep)
-
-
-def _at_least_one(name: str, value: int) -> None:
-    if value < 1:
-        raise InvalidArgumentError(name, value, "at least 1")
 
 
 def _seconds(time: Time, name: str) -> int:

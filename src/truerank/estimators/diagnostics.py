@@ -17,7 +17,7 @@ from truerank.estimators.problem import Problem
 from truerank.estimators.result import Diagnostics
 from truerank.estimators.samples import Sample
 from truerank.metrics import Metric
-from truerank.ranking.designs import Levels
+from truerank.ranking.stages import Stages
 from truerank.ranking.table import RankTable
 
 
@@ -51,7 +51,7 @@ def diagnose(
             scored=scored, examined=examined, suspicions=suspicions, notes=notes
         )
         return [unbounded for _ in metrics]
-    found = compatible_set(problem, shares, level=level, levels=_levels(table))
+    found = compatible_set(problem, shares, level=level, stages=_stages(table))
     cutoffs = sorted({metric.k for metric in metrics if metric.k is not None})
     spot = None
     if cutoffs:
@@ -137,7 +137,7 @@ def blind_cutoffs(table: RankTable, ks: Sequence[int], *, level: float = 0.95) -
     row_weights = sample.weight / sample.n_targets
     problem = Problem.of(sample.cells, n_rows=sample.effective_rows(row_weights))
     shares, _ = sample.shares(row_weights, n_boot=0, seed=0)
-    spot = blind_spot(problem, shares[:, 0], ks=ks, level=level, levels=_levels(table))
+    spot = blind_spot(problem, shares[:, 0], ks=ks, level=level, stages=_stages(table))
     return frozenset(spot.blind)
 
 
@@ -187,8 +187,8 @@ def _range_sentence(metric: Metric, low: float, high: float, level: float) -> st
     )
 
 
-def _levels(table: RankTable) -> Levels | None:
-    """The levels the rows followed, if the table says so."""
+def _stages(table: RankTable) -> Stages | None:
+    """The stages the rows followed, if the table says so."""
     design = table.header.design
     design = design.get("inner", design)
-    return Levels.from_dict(design["levels"]) if "levels" in design else None
+    return Stages.from_dict(design["levels"]) if "levels" in design else None

@@ -12,8 +12,8 @@ from truerank.arrays import Int
 from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking import Adaptive, Full, Header, RankTable, Sampled, Users
-from truerank.ranking.adaptive_budget import PILOT_ROWS, scheduled_levels
-from truerank.ranking.designs import Levels
+from truerank.ranking.adaptive_budget import PILOT_ROWS, plan_sample_sizes
+from truerank.ranking.stages import Stages, follow_stages
 from truerank.rng import Stream, addresses, stream
 
 
@@ -22,7 +22,7 @@ def simulate(
     design: Full | Sampled | Adaptive | Users,
     *,
     seed: int = 0,
-    levels: Levels | None = None,
+    stages: Stages | None = None,
 ) -> RankTable:
     """The table that the design would give, its samples drawn anew.
 
@@ -33,18 +33,18 @@ def simulate(
         exact: Exact ranks.
         design: Whom to rank against, and for ``Users(m)`` which users.
         seed: Of the draws.
-        levels: Those of an earlier table of the design, to spare the pilot of an adaptive one.
+        stages: Those of an earlier table of the design, to spare the pilot of an adaptive one.
     """
     if not exact.is_exact.all():
         raise InvalidDataError("simulation starts from exact ranks; rank with Full() first")
     if isinstance(design, Users):
-        return _some_users(exact, design, seed, levels)
+        return _some_users(exact, design, seed, stages)
     if isinstance(design, Full):
         return exact
     n_items = int(exact.n_items.max())
     rows = np.arange(len(exact))
-    levels = levels or _scheduled(exact, design, n_items, seed)
-    rank, size = _draw(exact, rows, levels, design.replacement, seed)
+    stages = stages or _planned(exact, design, n_items, seed)
+    rank, size = _draw(exact, rows, stages, design.replacement, seed)
     return RankTable(
         user=exact.user,
         item=exact.item,
@@ -54,7 +54,7 @@ def simulate(
         weight=exact.weight,
         n_scored=size,
         header=Header(
-            design={**design.describe(), "levels": levels.describe()},
+            design={**design.describe(), "levels": stages.describe()},
             replacement=design.replacement,
             seed=seed,
             ties=exact.header.ties,
@@ -65,12 +65,12 @@ def simulate(
     )
 
 
-def _scheduled(exact: RankTable, design: Sampled | Adaptive, n_items: int, seed: int) -> Levels:
-    """The levels that a pilot of the rows leads to."""
+def _planned(exact: RankTable, design: Sampled | Adaptive, n_items: int, seed: int) -> Stages:
+    """The stages that a pilot of the rows leads to."""
     if isinstance(design, Sampled):
-        return design.levels(n_items)
+        return design.stages(n_items)
     pilot = stream(seed, Stream.PILOT).permutation(len(exact))[:PILOT_ROWS]
-    return scheduled_levels(
+    return plan_sample_sizes(
         design,
         n_items,
         lambda some, rows: _pick(_draw(exact, pilot, some, design.replacement, seed), rows),
@@ -79,14 +79,14 @@ def _scheduled(exact: RankTable, design: Sampled | Adaptive, n_items: int, seed:
     )
 
 
-def _some_users(exact: RankTable, design: Users, seed: int, levels: Levels | None) -> RankTable:
+def _some_users(exact: RankTable, design: Users, seed: int, stages: Stages | None) -> RankTable:
     """The inner design on a simple random sample of the users."""
     known = distinct_ids(exact.user)[0]
     if design.m > len(known):
         raise InvalidArgumentError("m", design.m, f"at most the {len(known):,} users there are")
     words = addresses(seed, Stream.USER_SAMPLE, np.arange(len(known)))
     chosen = known[np.argsort(words, kind="stable")[: design.m]]
-    table = simulate(exact[np.isin(exact.user, chosen)], design.inner, seed=seed, levels=levels)
+    table = simulate(exact[np.isin(exact.user, chosen)], design.inner, seed=seed, stages=stages)
     inner = {"inner": table.header.design} if "levels" in table.header.design else {}
     header = replace(
         table.header, design={**design.describe(), **inner}, n_population=len(known), seed=seed
@@ -100,29 +100,21 @@ def _pick(drawn: tuple[Int, Int], rows: Int) -> tuple[Int, Int]:
 
 
 def _draw(
-    exact: RankTable, rows: NDArray[Any], levels: Levels, replacement: bool, seed: int
+    exact: RankTable, rows: NDArray[Any], stages: Stages, replacement: bool, seed: int
 ) -> tuple[Int, Int]:
     generator = stream(seed, Stream.NEGATIVES, len(rows))
-    better_left = (exact.rank[rows] - 1).copy()  # better rivals not met yet
-    rivals = exact.n_items[rows] - 1
-    better, drawn = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
-    most = rivals - int(replacement)
-    active = np.arange(len(rows))
-    for level, size in enumerate(levels.sizes):
-        more = np.minimum(size - 1, most[active]) - drawn[active]
+    better, n_items = exact.rank[rows] - 1, exact.n_items[rows]
+    met = np.zeros(len(rows), np.int64)  # of the better ones
+
+    def meet(active: NDArray[Any], drawn: Int, wanted: Int) -> Int:
+        others = n_items[active] - 1
         if replacement:
-            chance = (exact.rank[rows][active] - 1) / rivals[active]
-            met = generator.binomial(more, chance)
+            met[active] += generator.binomial(wanted - drawn, better[active] / others)
         else:
-            left = rivals[active] - drawn[active]
-            met = generator.hypergeometric(better_left[active], left - better_left[active], more)
-            better_left[active] -= met
-        better[active] += met
-        drawn[active] += more
-        rank, last = better[active] + 1, levels.go_on[level]
-        kept = generator.random(len(active)) < levels.keep[level]
-        going = (rank < last) | ((rank == last) & kept)
-        active = active[going & (drawn[active] < most[active])]
-        if len(active) == 0:
-            break
-    return better + 1, drawn + 1
+            good = better[active] - met[active]
+            met[active] += generator.hypergeometric(good, others - drawn - good, wanted - drawn)
+        return np.asarray(met[active] + 1)
+
+    return follow_stages(
+        stages, n_items, replacement, meet, lambda _, active: generator.random(len(active))
+    )

@@ -7,45 +7,36 @@ items are read as they are. For :data:`STEP` items at once all their scores with
 
 grow in registers, are compared with bounds of each user, and are forgotten. A library's product
 must write every score and read it again; this one runs about 1.15 times as fast as that product
-alone (87 to 92 against 76 thousand million operations a second on one core, d = 64).
+alone (87 to 92 against 76 GFLOP/s on one core, d = 64).
+
+It is machine code of our own (:mod:`.intrinsics`). Where numba's internals are not as that code
+knows them, a plain loop does the same more slowly. The two may round a score otherwise; ranks are
+the same, since whoever counts decides by the counts only what no rounding can change.
 """
 
-# ruff: noqa: ARG001  # an intrinsic is typed by its arguments, not run with them
+# ruff: noqa: ARG001  # numba asks for the arguments in a stub and in its overload alike
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
-from llvmlite import binding, ir
-from numba import config, njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np import arrayobj
+from numba import njit
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from truerank.arrays import Float32
 
+try:
+    from truerank.numerics import intrinsics
+except (ImportError, AttributeError):  # numba's internals have moved
+    intrinsics = None  # type: ignore[assignment]
 
-def _features() -> Mapping[str, bool]:
-    """What this machine's processor can, if known, and if numba compiles for it."""
-    if any(getattr(config, name, None) for name in ("CPU_NAME", "CPU_FEATURES")):  # another one
-        return {}
-    try:
-        found: Mapping[str, bool] = binding.get_host_cpu_features()
-    except RuntimeError:  # not known to LLVM
-        return {}
-    return found
-
-
-_FEATURES = _features()
-_FUSED = bool(_FEATURES.get("fma") or _FEATURES.get("neon"))  # a product and a sum in one step
-
-LANES = 16 if _FEATURES.get("avx512f") else 8 if _FEATURES.get("avx2") else 4
-"""Numbers in a vector register of this machine; no result depends on it."""
-
-STEP = 12 if _FEATURES.get("avx512f") else 6
-"""Items scored together: two vectors for each leave just enough of the registers free."""
+emit_counting: Callable[..., None] | None = getattr(intrinsics, "emit_counting", None)
+LANES = intrinsics.LANES if intrinsics else 8
+STEP = intrinsics.STEP if intrinsics else 6
+"""See :mod:`.intrinsics`; no result depends on them."""
 
 PANEL = 2 * LANES
 """Users scored together."""
@@ -53,9 +44,6 @@ PANEL = 2 * LANES
 ABOVE, REACHED = 0, 1
 HIGH, LOW = 0, 1
 """Places in the second axis of counts and of bounds."""
-
-_number, _place = ir.FloatType(), ir.IntType(64)
-_vector, _counts = ir.VectorType(_number, LANES), ir.VectorType(ir.IntType(32), LANES)
 
 
 @njit(nogil=True, cache=True)
@@ -69,21 +57,19 @@ def panels_of(vectors: Float32, users: NDArray[np.int64]) -> Float32:
     return panels
 
 
-def _count_scores(
-    typing_context: Any,
-    items: Any,
-    first: Any,
-    last: Any,
-    panels: Any,
-    panel: Any,
-    bounds: Any,
-    counts: Any,
-    place: Any,
-) -> Any:
+def count_scores(
+    items: Float32,
+    first: int,
+    last: int,
+    panels: Float32,
+    panel: int,
+    bounds: Float32,
+    counts: NDArray[np.int32],
+    place: int,
+) -> None:
     """Count the scores of items ``first`` to ``last - 1`` with the users of a panel.
 
     Args:
-        typing_context: numba's.
         items: One row per item.
         first: The first of them.
         last: After the last of them; a multiple of :data:`STEP` away.
@@ -94,94 +80,49 @@ def _count_scores(
             that reached ``LOW``.
         place: Of the panel's counts.
     """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def array(position: int) -> Any:
-            kind = arrayobj.make_array(signature.args[position])  # type: ignore[no-untyped-call]
-            return kind(context, builder, arguments[position])
-
-        def part(position: int, which: Any, size: Any) -> Any:
-            return builder.gep(array(position).data, [builder.mul(which, size)])
-
-        _, start, stop, _, panel, _, _, place = arguments
-        depth = cgutils.unpack_tuple(builder, array(0).shape, 2)[1]  # type: ignore[no-untyped-call]
-        users = part(3, panel, builder.mul(depth, _place(PANEL)))
-        bounds, counts = part(5, panel, _place(2 * PANEL)), part(6, place, _place(2 * PANEL))
-        with cgutils.for_range_slice(builder, start, stop, _place(STEP)) as (item, _):
-            _count(builder, _scores(builder, part(0, item, depth), users, depth), bounds, counts)
-        return context.get_dummy_value()
-
-    number = types.intp
-    return types.void(items, number, number, panels, number, bounds, counts, number), generate
+    raise TypeError("compiled code only")  # pragma: no cover
 
 
-count_scores: Callable[..., None] = intrinsic(_count_scores)
-"""Called without the context, which is numba's."""
+@overload(count_scores)
+def _count_scores(
+    items: Any, first: Any, last: Any, panels: Any, panel: Any, bounds: Any, counts: Any, place: Any
+) -> Any:
+    return _count_by_own_code if own_code_works() else count_plainly.py_func
 
 
-def _scores(builder: Any, row: Any, column: Any, depth: Any) -> list[list[Any]]:
-    """Scores of STEP items in two vectors each: a loop over the columns of the factors."""
-    before, loop = builder.block, builder.append_basic_block("columns")
-    builder.branch(loop)
-    builder.position_at_end(loop)
-    k = builder.phi(_place)
-    k.add_incoming(_place(0), before)
-    sums = [[builder.phi(_vector) for _ in range(2)] for _ in range(STEP)]
-    place = builder.mul(k, _place(PANEL))
-    users = [
-        _load(builder, column, builder.add(place, _place(v * LANES)), _vector) for v in range(2)
-    ]
-    grown = []
-    for i in range(STEP):
-        place = builder.add(builder.mul(depth, _place(i)), k)
-        item = _spread(builder, builder.load(builder.gep(row, [place])))
-        grown.append([_product_and_sum(builder, item, users[v], sums[i][v]) for v in range(2)])
-    following = builder.add(k, _place(1))
-    k.add_incoming(following, loop)
-    for i in range(STEP):
-        for v in range(2):
-            sums[i][v].add_incoming(ir.Constant(_vector, [0.0] * LANES), before)
-            sums[i][v].add_incoming(grown[i][v], loop)
-    after = builder.append_basic_block("after.columns")
-    builder.cbranch(builder.icmp_signed("<", following, depth), loop, after)
-    builder.position_at_end(after)
-    return grown
+def _count_by_own_code(
+    items: Any, first: Any, last: Any, panels: Any, panel: Any, bounds: Any, counts: Any, place: Any
+) -> None:
+    emit_counting(items, first, last, panels, panel, bounds, counts, place)  # type: ignore[misc]
 
 
-def _count(builder: Any, scores: list[list[Any]], bounds: Any, counts: Any) -> None:
-    """Compare with the bounds; a comparison that holds is -1 in its lane."""
-    for which, sign in ((HIGH, ">"), (LOW, ">=")):
-        for v in range(2):
-            place = _place(which * PANEL + v * LANES)
-            bound = _load(builder, bounds, place, _vector)
-            count = _load(builder, counts, place, _counts)
-            for item in scores:
-                holds = builder.fcmp_ordered(sign, item[v], bound)
-                count = builder.sub(count, builder.sext(holds, _counts))
-            _store(builder, counts, place, count)
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def count_plainly(
+    items: Any, first: Any, last: Any, panels: Any, panel: Any, bounds: Any, counts: Any, place: Any
+) -> None:
+    """:func:`count_scores` as a loop, which numba vectorises over the users."""
+    scores = np.empty(PANEL, np.float32)
+    for item in range(first, last):
+        for lane in range(PANEL):
+            scores[lane] = np.float32(0.0)
+        for k in range(items.shape[1]):
+            value = items[item, k]
+            for lane in range(PANEL):
+                scores[lane] += value * panels[panel, k, lane]
+        for lane in range(PANEL):
+            counts[place, ABOVE, lane] += np.int32(scores[lane] > bounds[panel, HIGH, lane])
+            counts[place, REACHED, lane] += np.int32(scores[lane] >= bounds[panel, LOW, lane])
 
 
-def _product_and_sum(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    if not _FUSED:
-        return builder.fadd(builder.fmul(a, b), c)
-    fused = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
-        builder.module, ir.FunctionType(_vector, [_vector] * 3), f"llvm.fma.v{LANES}f32"
-    )
-    return builder.call(fused, [a, b, c])
-
-
-def _spread(builder: Any, value: Any) -> Any:
-    """The same number in all lanes."""
-    nothing = ir.Constant(_vector, ir.Undefined)
-    one = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(one, nothing, ir.Constant(_counts, [0] * LANES))
-
-
-def _load(builder: Any, pointer: Any, place: Any, kind: Any) -> Any:
-    where = builder.bitcast(builder.gep(pointer, [place]), kind.as_pointer())
-    return builder.load(where, align=4)
-
-
-def _store(builder: Any, pointer: Any, place: Any, value: Any) -> None:
-    where = builder.bitcast(builder.gep(pointer, [place]), value.type.as_pointer())
-    builder.store(value, where, align=4)
+@cache
+def own_code_works() -> bool:
+    """Whether our machine code can still be written, and counts rightly; asked while compiling."""
+    if emit_counting is None:
+        return False
+    items, panels = np.ones((STEP, 1), np.float32), np.ones((1, 1, PANEL), np.float32)
+    bounds, counts = np.ones((1, 2, PANEL), np.float32), np.zeros((1, 2, PANEL), np.int32)
+    try:
+        njit(_count_by_own_code)(items, 0, STEP, panels, 0, bounds, counts, 0)
+    except Exception:  # noqa: BLE001  # whatever a changed numba says; the plain way remains
+        return False
+    return bool((counts[0, ABOVE] == 0).all() and (counts[0, REACHED] == STEP).all())

@@ -35,7 +35,8 @@ from truerank.metrics import Metric
 from truerank.planning.distributions import RankDistribution
 from truerank.planning.trials import TRIAL_COLUMNS, auto_values
 from truerank.ranking import Adaptive, Full, RankTable, Sampled
-from truerank.ranking.designs import InnerDesign, Levels
+from truerank.ranking.designs import InnerDesign
+from truerank.ranking.stages import Stages
 from truerank.rng import Stream, stream
 
 TRIAL_USERS = (2_000, 20_000)
@@ -174,11 +175,11 @@ def _tried(
     for m, (which, distribution) in product(users, enumerate(distributions)):
         for repeat in range(repeats):
             if repeat % SCHEDULE_TRIALS == 0:
-                levels = None
+                stages = None
             own = stream(seed, Stream.PILOT, which, m, repeat)
             exact = distribution.draw(m, own)
-            table = simulate(exact, design, seed=int(own.integers(2**32)), levels=levels)
-            levels = Levels.from_dict(table.header.design["levels"])
+            table = simulate(exact, design, seed=int(own.integers(2**32)), stages=stages)
+            stages = Stages.from_dict(table.header.design["levels"])
             tables.append(table)
             truths.append(float(_values(metric, exact).mean()))
     shape = (len(users), len(distributions), repeats)

@@ -1,7 +1,8 @@
 """Ranking: designs, the Scorer protocol, and the RankTable they make."""
 
+from truerank.deprecation import renamed_names
 from truerank.ranking.counts import Counts
-from truerank.ranking.designs import Adaptive, Design, Full, Given, Sampled, Users
+from truerank.ranking.designs import Adaptive, Design, FixedNegatives, Full, Sampled, Users
 from truerank.ranking.header import Header
 from truerank.ranking.rank_models import rank, rank_pairs
 from truerank.ranking.scorer import FactorScorer, FunctionScorer, Scorer
@@ -12,9 +13,9 @@ __all__ = [
     "Counts",
     "Design",
     "FactorScorer",
+    "FixedNegatives",
     "Full",
     "FunctionScorer",
-    "Given",
     "Header",
     "RankTable",
     "Sampled",
@@ -23,3 +24,5 @@ __all__ = [
     "rank",
     "rank_pairs",
 ]
+
+__getattr__ = renamed_names(__name__, Given="FixedNegatives")

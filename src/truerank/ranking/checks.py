@@ -11,7 +11,7 @@ from truerank.arrays import Int
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking.backends.base import Backend
-from truerank.ranking.designs import Adaptive, Full, Given, Sampled, Users
+from truerank.ranking.designs import Adaptive, FixedNegatives, Full, Sampled, Users
 from truerank.ranking.rows import Rows
 from truerank.split import Split
 
@@ -32,9 +32,9 @@ def as_indices(name: str, values: ArrayLike) -> Int:
 
 def check_design(design: object) -> None:
     """One of the five designs."""
-    if not isinstance(design, Full | Sampled | Adaptive | Given | Users):
+    if not isinstance(design, Full | Sampled | Adaptive | FixedNegatives | Users):
         raise InvalidArgumentError(
-            "design", design, "Full(), Sampled(n), Adaptive(...), Given(...) or Users(m)"
+            "design", design, "Full(), Sampled(n), Adaptive(...), FixedNegatives(...) or Users(m)"
         )
 
 
@@ -78,7 +78,7 @@ def check_pairs(
             )  # fmt: skip
 
 
-def check_given(design: Given, n_rows: int, n_items: int) -> None:
+def check_fixed_negatives(design: FixedNegatives, n_rows: int, n_items: int) -> None:
     """One list of known items per pair."""
     if len(design.indptr) - 1 != n_rows:
         raise InvalidArgumentError(

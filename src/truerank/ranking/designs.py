@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.ranking.stages import Stages
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,37 +19,6 @@ class Full:
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
         return {"kind": "full"}
-
-
-@dataclass(frozen=True, slots=True)
-class Levels:
-    """What the sampling kernel follows: sizes, and who goes on from each.
-
-    From level ``j``, rows of rank below ``go_on[j]`` go on to level ``j + 1``, and rows of rank
-    ``go_on[j]`` with probability ``keep[j]``.
-
-    Attributes:
-        sizes: Sample sizes, the target included, ascending.
-        go_on: Largest rank that may go on, 0 for none.
-        keep: Probability of that rank to go on.
-    """
-
-    sizes: NDArray[np.int64]
-    go_on: NDArray[np.int64]
-    keep: NDArray[np.float64]
-
-    def describe(self) -> dict[str, Any]:
-        """Plain values, for the header of the table."""
-        return {name: getattr(self, name).tolist() for name in ("sizes", "go_on", "keep")}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """The levels back from plain values."""
-        return cls(
-            np.array(values["sizes"], np.int64),
-            np.array(values["go_on"], np.int64),
-            np.array(values["keep"], np.float64),
-        )
 
 
 N = 100
@@ -78,9 +48,9 @@ class Sampled:
         """``n``, or what the default is in a catalogue of ``n_items``."""
         return _fitted(N, n_items) if self.n is None else self.n
 
-    def levels(self, n_items: int) -> Levels:
-        """One level, from which nobody goes on."""
-        return Levels(np.array([self.first_size(n_items)]), np.array([0]), np.array([1.0]))
+    def stages(self, n_items: int) -> Stages:
+        """One stage, after which nobody goes on."""
+        return Stages(np.array([self.first_size(n_items)]), np.array([0]), np.array([1.0]))
 
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
@@ -170,7 +140,7 @@ class Adaptive:
             return self.n0
         return N0 if self.n_max is None else min(N0, self.n_max)
 
-    def levels(self, n_items: int) -> Levels:
+    def stages(self, n_items: int) -> Stages:
         """Sizes n0, n0 * growth, ... up to the ceiling, and the ranks that go on, all kept."""
         ceiling = n_items if self.n_max is None else min(self.n_max, n_items)
         sizes = [self.first_size(n_items)]
@@ -178,9 +148,9 @@ class Adaptive:
             larger = min(sizes[-1] * self.growth, ceiling)
             sizes.append(max(int(larger), sizes[-1] + 1))
         top = (TOP if self.n_max is None else 1) if self.top is None else self.top
-        go_on = np.maximum(1, np.array(sizes, dtype=np.int64) * top // n_items)
-        go_on[-1] = 0
-        return Levels(np.array(sizes), go_on, np.ones(len(sizes)))
+        max_rank = np.maximum(1, np.array(sizes, dtype=np.int64) * top // n_items)
+        max_rank[-1] = 0
+        return Stages(np.array(sizes), max_rank, np.ones(len(sizes)))
 
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
@@ -188,7 +158,7 @@ class Adaptive:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Given:
+class FixedNegatives:
     """Against negatives that somebody published, such as the 99 of NCF.
 
     A negative that is the target itself (NCF's file has 156) ties with it, so the tie rule
@@ -204,7 +174,7 @@ class Given:
     items: NDArray[np.int64] = field(init=False)
 
     def __repr__(self) -> str:
-        return f"Given({len(self.items):,} negatives of {len(self.indptr) - 1:,} pairs)"
+        return f"FixedNegatives({len(self.items):,} negatives of {len(self.indptr) - 1:,} pairs)"
 
     def __post_init__(self) -> None:
         given: Any = self.negatives
@@ -269,7 +239,7 @@ class Users:
         return {"kind": "users", "m": self.m, "inner": self.inner.describe()}
 
 
-Design = Full | Sampled | Adaptive | Given | Users
+Design = Full | Sampled | Adaptive | FixedNegatives | Users
 
 
 def _fitted(n: int, n_items: int) -> int:

@@ -16,12 +16,12 @@ from truerank.numerics.streams import below, extend_address, uniform, word
 
 
 @njit(nogil=True, cache=True)
-def keep_chance(key: np.uint64, level: int) -> float:
-    """A uniform number in [0, 1) for the decision to go on from a level.
+def continue_chance(key: np.uint64, stage: int) -> float:
+    """A uniform number in [0, 1) for the decision to go on from a stage.
 
     From its own stream, one address away: it shares nothing with the draws.
     """
-    return uniform(extend_address(key, level))
+    return uniform(extend_address(key, stage))
 
 
 # Marks are bits, one per item: a million items are 125 kB, which stay in a core's own cache.

@@ -16,13 +16,13 @@ from truerank.errors import InvalidArgumentError
 from truerank.execution import Executor, Progress, Serial, Threads, closed_after
 from truerank.numerics.ties import DEFAULT_TIES, TieRule
 from truerank.private_folder import private_folder
-from truerank.ranking.adaptive_budget import PILOT_ROWS, scheduled_levels
+from truerank.ranking.adaptive_budget import PILOT_ROWS, plan_sample_sizes
 from truerank.ranking.backends.base import Backend
 from truerank.ranking.backends.select import backend_for, check_promise
 from truerank.ranking.checks import (
     as_indices,
     check_design,
-    check_given,
+    check_fixed_negatives,
     check_pairs,
     check_sizes,
     check_training,
@@ -30,11 +30,11 @@ from truerank.ranking.checks import (
     name_of,
 )
 from truerank.ranking.columns import as_ids
-from truerank.ranking.designs import Adaptive, Design, Full, Given, Levels, Sampled, Users
+from truerank.ranking.designs import Adaptive, Design, FixedNegatives, Full, Sampled, Users
 from truerank.ranking.header import CandidateRule, Header
-from truerank.ranking.job_storage import BlockTask, rank_block, save_job
-from truerank.ranking.jobs import RankJob, RowDesign
+from truerank.ranking.jobs import BlockTask, RankJob, RowDesign, rank_block, save_job
 from truerank.ranking.rows import Rows
+from truerank.ranking.stages import Stages
 from truerank.ranking.table import RankTable
 from truerank.rng import Stream, addresses, checked_seed
 from truerank.split import Split
@@ -191,8 +191,8 @@ def _rank(
     else:
         chosen, inner = np.arange(len(users)), design
     order = chosen if ascending else chosen[np.argsort(users[chosen], kind="stable")]
-    if isinstance(inner, Given):
-        check_given(inner, len(users), backend.n_items)
+    if isinstance(inner, FixedNegatives):
+        check_fixed_negatives(inner, len(users), backend.n_items)
         inner = inner if ascending else inner.take(order)
     rows = Rows.of(
         users[order],
@@ -204,11 +204,11 @@ def _rank(
     )
     check_sizes(inner, rows, user_ids)
     check_promise(scorer, backend, rows)
-    levels = _levels(inner, rows, backend, seed)
-    ranked, sizes = _run(RankJob(rows, backend, inner, levels), executor, progress)
+    stages = _stages(inner, rows, backend, seed)
+    ranked, sizes = _run(RankJob(rows, backend, inner, stages), executor, progress)
     back = np.argsort(order, kind="stable")  # rows return in the order they came in
     users, items = users[order][back], items[order][back]
-    drawn = ties == "random" or not isinstance(design, Full | Given)
+    drawn = ties == "random" or not isinstance(design, Full | FixedNegatives)
     return RankTable(
         user=users if user_ids is None else user_ids[users],
         item=items if item_ids is None else item_ids[items],
@@ -218,7 +218,7 @@ def _rank(
         weight=np.ones(len(back)),
         n_scored=sizes[back],
         header=Header(
-            design=_described(design, levels),
+            design=_described(design, stages),
             replacement=bool(getattr(inner, "replacement", False)),
             seed=int(seed) if drawn else None,
             ties=ties,
@@ -230,26 +230,26 @@ def _rank(
     )
 
 
-def _levels(design: RowDesign, rows: Rows, backend: Backend, seed: int) -> Levels | None:
-    """The levels of a sampled design; an adaptive one with a budget asks a pilot first."""
+def _stages(design: RowDesign, rows: Rows, backend: Backend, seed: int) -> Stages | None:
+    """The stages of a sampled design; an adaptive one with a budget asks a pilot first."""
     if isinstance(design, Sampled):
-        return design.levels(backend.n_items)
+        return design.stages(backend.n_items)
     if not isinstance(design, Adaptive):
         return None
     words = addresses(seed, Stream.PILOT, rows.users, rows.targets)
     pilot = rows.take(np.sort(np.argsort(words, kind="stable")[:PILOT_ROWS]))
 
-    def run(levels: Levels, some: Int) -> tuple[Int, Int]:
-        return _run(RankJob(pilot.take(some), backend, design, levels), None, progress=False)
+    def run(stages: Stages, some: Int) -> tuple[Int, Int]:
+        return _run(RankJob(pilot.take(some), backend, design, stages), None, progress=False)
 
-    return scheduled_levels(design, backend.n_items, run, n_pilot=len(pilot), n_rows=len(rows))
+    return plan_sample_sizes(design, backend.n_items, run, n_pilot=len(pilot), n_rows=len(rows))
 
 
-def _described(design: Design, levels: Levels | None) -> dict[str, Any]:
-    """The design as plain values, with the levels as they were scheduled."""
+def _described(design: Design, stages: Stages | None) -> dict[str, Any]:
+    """The design as plain values, with the stages as they were planned."""
     values = design.describe()
-    if levels is not None:
-        values.get("inner", values)["levels"] = levels.describe()
+    if stages is not None:
+        values.get("inner", values)["levels"] = stages.describe()
     return values
 
 
@@ -284,6 +284,6 @@ def _sample_users(users: Int, m: int, seed: int) -> NDArray[np.int64]:
 
 
 def _candidate_rule(design: Design, exclude: Interactions | None) -> CandidateRule:
-    if isinstance(design, Given):
+    if isinstance(design, FixedNegatives):
         return "given"
     return "all" if exclude is None else "unseen"

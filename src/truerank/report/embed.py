@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
+
+from truerank.plain_data import plain
 
 # JSON needs none of these outside strings, so replacing them everywhere changes no value;
 # without them neither </script> nor <!-- can appear. json itself escapes all but ASCII.
@@ -25,18 +25,3 @@ def embedded_json(data: Any) -> Markup:
     text = json.dumps(plain(data), allow_nan=False)
     # Made of ASCII with < > & escaped: nothing is left that HTML could read as its own.
     return Markup(text.translate(HARMLESS))  # noqa: S704
-
-
-def plain(value: Any) -> Any:
-    """The value in terms of dict, list, str, int, float, bool and None."""
-    if hasattr(value, "tolist"):  # a numpy array or scalar
-        value = value.tolist()
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
-    if isinstance(value, Sequence | set | frozenset):
-        return [plain(one) for one in value]
-    return str(value)

@@ -25,6 +25,7 @@ from truerank.estimators.cells import Cells
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.likelihood import likelihood_matrix
 from truerank.estimators.simulate import simulate
+from truerank.plain_data import plain
 from truerank.ranking import Adaptive, RankTable
 
 
@@ -56,11 +57,8 @@ class CostCurve:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        plain = asdict(self)
-        for name in ("sizes", "first_before", "leave", "spent"):
-            plain[name] = plain[name].tolist()
-        plain["cost"] = [float(c) if np.isfinite(c) else None for c in self.cost]
-        return plain
+        values: dict[str, Any] = plain(asdict(self))
+        return values
 
 
 def cost_curve(table: RankTable, *, n0: int = 100) -> CostCurve:
@@ -81,7 +79,7 @@ def cost_curve(table: RankTable, *, n0: int = 100) -> CostCurve:
     else:
         if not 2 <= n0 < n_items:
             raise InvalidArgumentError("n0", n0, f"at least 2 and less than {n_items:,} candidates")
-        sizes = Adaptive(n0=n0, n_max=n_items).levels(n_items).sizes[:-1]
+        sizes = Adaptive(n0=n0, n_max=n_items).stages(n_items).sizes[:-1]
         reach = np.append(1.0, _first_at(table, sizes, n_items))
         exact = bool(table.is_exact.all())
         source = f"expected from {len(table):,} {'exact' if exact else 'sampled'} ranks"

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from truerank.data import Interactions, load_dataset
+from truerank.data.filters import without_weights
 from truerank.data.registry.load import DATASETS, available
 from truerank.data.registry.locations import cache_folder
 from truerank.errors import FileFormatError
@@ -62,8 +63,7 @@ def one_item_split(data: str) -> Split:
     if data == "demo":
         return leave_one_out(load_dataset("demo"), by="latest", seed=SPLIT_SEED)
     if data not in DATASETS or not DATASETS[data].fixed_split:
-        pairs = replace(load_dataset(data), weights=None)
-        return leave_one_out(pairs, seed=SPLIT_SEED)
+        return leave_one_out(without_weights(load_dataset(data)), seed=SPLIT_SEED)
     split = published(data, overlap="drop", new_users="drop")
     if split.held_out.user_counts.max() <= 1:
         return split

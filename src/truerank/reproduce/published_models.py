@@ -19,7 +19,7 @@ from truerank.data.registry.load import load_arrays
 from truerank.estimators import Estimate, estimate
 from truerank.files import readable_errors, written_whole
 from truerank.models.names import model_class
-from truerank.ranking import Full, Given, rank
+from truerank.ranking import FixedNegatives, Full, rank
 from truerank.split import Split, published
 
 
@@ -173,7 +173,7 @@ def _estimates(model: Any, split: Split, data: str, metrics: tuple[str, ...]) ->
     """As the protocol of the data set has it; NCF's own metrics are those of its 100 candidates."""
     if _recipe()["protocol"][data]["split"] == "ncf":
         negatives = load_arrays(data)["test_negative"]
-        ranks = rank(model, split, Given(negatives), ties="pessimistic", progress=False)
+        ranks = rank(model, split, FixedNegatives(negatives), ties="pessimistic", progress=False)
         return estimate(ranks, list(metrics), method="naive")
     return estimate(rank(model, split, Full(), progress=False), list(metrics), method="exact")
 

@@ -4,6 +4,7 @@
 can be called, because the verb had the name first.
 """
 
+import inspect
 import sys
 from types import ModuleType
 
@@ -15,8 +16,11 @@ from truerank.search.trial import Trial
 __all__ = ["Between", "SearchResult", "Trial", "search"]
 
 
-class _CallableRoom(ModuleType):
+class CallableRoom(ModuleType):
+    """This module, as something that can be called."""
+
     __call__ = staticmethod(search)
+    __signature__ = inspect.signature(search)  # inspect takes the first parameter for a ``self``
 
 
-sys.modules[__name__].__class__ = _CallableRoom
+sys.modules[__name__].__class__ = CallableRoom

@@ -23,6 +23,7 @@ import numpy as np
 
 from truerank.estimators import estimate
 from truerank.metrics import Metric
+from truerank.plain_data import plain
 from truerank.ranking import RankTable, Users
 from truerank.search.examination import N_BOOT, Examination
 
@@ -68,8 +69,8 @@ class Certainty:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; what is not known is None."""
-        values = asdict(self)
-        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
+        values: dict[str, Any] = plain(asdict(self))
+        return values
 
 
 def certainty_of(table: RankTable, exam: Examination) -> Certainty | None:

@@ -24,7 +24,7 @@ from truerank.estimators import Estimate, estimate
 from truerank.metrics import Metric
 from truerank.ranking import Full, RankTable, Users, rank_pairs
 from truerank.ranking.columns import COLUMNS
-from truerank.ranking.designs import Design, Given
+from truerank.ranking.designs import Design, FixedNegatives
 from truerank.split import Split
 from truerank.split.pair_sets import contained
 
@@ -56,7 +56,7 @@ class Examination:
     seed: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.design, Given) or not isinstance(self.design, Design):
+        if isinstance(self.design, FixedNegatives) or not isinstance(self.design, Design):
             raise InvalidArgumentError(
                 "design", type(self.design).__name__, "Full, Sampled, Adaptive or Users",
                 "published negatives belong to the test pairs, which a search must not see",

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from truerank.errors import FileFormatError
+from truerank.plain_data import plain
 from truerank.search.space import Parameters
 
 Status = Literal["finished", "pruned", "repeated", "failed"]
@@ -47,8 +48,8 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; what is not a number is None."""
-        values = asdict(self)
-        return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
+        values: dict[str, Any] = plain(asdict(self))
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Trial:

@@ -102,5 +102,5 @@ def _refuse_test_part(validation: Split, test: Split) -> None:
         if leak:
             raise InvalidDataError(
                 f"{leak:,} pairs of the validation split are in the test part: the search would "
-                "choose by what it is judged on; make the validation split from data.train"
+                "choose by what it is evaluated on; make the validation split from data.train"
             )

@@ -10,7 +10,8 @@ from truerank.estimators.cells import cells_of
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.problem import Problem
 from truerank.metrics import parse
-from truerank.ranking.designs import Levels, Sampled
+from truerank.ranking.designs import Sampled
+from truerank.ranking.stages import Stages
 
 NegativeSampler = Callable[[np.random.Generator, int, int], np.ndarray]
 METRICS = [parse(name) for name in ("recall@5", "ndcg@10", "ap@10")]
@@ -28,12 +29,12 @@ def power_law_ranks(rng: np.random.Generator, m: int, n_items: int) -> np.ndarra
 
 
 def draw(
-    rng: np.random.Generator, R: np.ndarray, n_items: np.ndarray, levels: Levels
+    rng: np.random.Generator, R: np.ndarray, n_items: np.ndarray, stages: Stages
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sampled ranks and sizes without replacement, level by level."""
     better, drawn = np.zeros_like(R), np.zeros_like(R)
     active = np.arange(len(R))
-    for size, last, keep in zip(levels.sizes, levels.go_on, levels.keep, strict=True):
+    for size, last, keep in zip(stages.sizes, stages.max_rank, stages.continue_prob, strict=True):
         more = np.minimum(size, n_items[active]) - 1 - drawn[active]
         good = R[active] - 1 - better[active]
         bad = n_items[active] - 1 - drawn[active] - good
@@ -58,7 +59,7 @@ def sampled_problem(
 ) -> Problem:
     rng = np.random.default_rng(seed)
     R = law(rng, m, n_items)
-    rank, size = draw(rng, R, np.full(m, n_items), Sampled(n).levels(n_items))
+    rank, size = draw(rng, R, np.full(m, n_items), Sampled(n).stages(n_items))
     return problem_of(rank, size, n_items)
 
 

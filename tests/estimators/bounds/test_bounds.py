@@ -19,7 +19,8 @@ from truerank.estimators.methods.em import em
 from truerank.estimators.problem import Problem
 from truerank.metrics import parse
 from truerank.ranking import RankTable
-from truerank.ranking.designs import Adaptive, Levels, Sampled
+from truerank.ranking.designs import Adaptive, Sampled
+from truerank.ranking.stages import Stages
 
 from .bounds_world import (
     METRICS,
@@ -34,18 +35,18 @@ from .bounds_world import (
 
 
 DESIGNS = [
-    pytest.param(Sampled(20).levels(300), id="fixed"),
-    pytest.param(Adaptive(n0=8, n_max=64).levels(300), id="adaptive"),
-    pytest.param(Adaptive(n0=8).levels(300), id="adaptive-to-exact"),
+    pytest.param(Sampled(20).stages(300), id="fixed"),
+    pytest.param(Adaptive(n0=8, n_max=64).stages(300), id="adaptive"),
+    pytest.param(Adaptive(n0=8).stages(300), id="adaptive-to-exact"),
     pytest.param(
-        Levels(np.array([8, 20, 60]), np.array([2, 3, 0]), np.array([0.5, 0.3, 1.0])), id="dropping"
+        Stages(np.array([8, 20, 60]), np.array([2, 3, 0]), np.array([0.5, 0.3, 1.0])), id="dropping"
     ),
 ]
 
 
-@pytest.mark.parametrize("levels", DESIGNS)
+@pytest.mark.parametrize("stages", DESIGNS)
 @pytest.mark.parametrize("mixed", [False, True], ids=["one-N", "two-N"])
-def test_bands_and_bounds_hold_as_often_as_stated(levels: Levels, mixed: bool) -> None:
+def test_bands_and_bounds_hold_as_often_as_stated(stages: Stages, mixed: bool) -> None:
     """All bands at once, the bounds of some runs. False alarm: 1e-4 each."""
     rng = np.random.default_rng(3)
     B, m, grid = 80, 400, RankGrid.of(300)
@@ -56,9 +57,9 @@ def test_bands_and_bounds_hold_as_often_as_stated(levels: Levels, mixed: bool) -
     for b in range(B):
         R = rng.choice(np.arange(1, 301), size=m, p=law)
         n_items = np.where(mixed & (rng.random(m) < 0.5), 260, 300)
-        rank, size = draw(rng, R, n_items, levels)
+        rank, size = draw(rng, R, n_items, stages)
         problem = problem_of(rank, size, n_items, grid)
-        found = compatible_set(problem, problem.cells.shares, levels=levels)
+        found = compatible_set(problem, problem.cells.shares, stages=stages)
         p = found.P @ law
         held += bool(((found.low <= p + 1e-12) & (p <= found.high + 1e-12)).all())
         if b % 10 == 0:
@@ -88,15 +89,15 @@ def test_sizes_that_depend_on_nothing_need_no_design() -> None:
     assert held >= stats.binom.ppf(1e-4, B, 0.95)
 
 
-@pytest.mark.parametrize("levels", DESIGNS)
-def test_bounds_contain_the_fit(levels: Levels) -> None:
+@pytest.mark.parametrize("stages", DESIGNS)
+def test_bounds_contain_the_fit(stages: Stages) -> None:
     rng = np.random.default_rng(5)
     R = log_normal_ranks(rng, 3000, 300)
-    rank, size = draw(rng, R, np.full(3000, 300), levels)
+    rank, size = draw(rng, R, np.full(3000, 300), stages)
     problem = problem_of(rank, size, 300)
     shares = problem.cells.shares
     pi = em(problem.A, shares, problem.grid.uniform(), steps=500)
-    bounds = identification_bounds(problem, METRICS, shares, levels=levels)
+    bounds = identification_bounds(problem, METRICS, shares, stages=stages)
     for metric, (low, high) in zip(METRICS, bounds, strict=True):
         assert low <= problem.grid.metric_values(metric) @ pi <= high
 
@@ -166,12 +167,12 @@ def test_fewer_effective_rows_are_wider_and_a_higher_level_too() -> None:
 def test_the_size_of_the_catalogue_does_not_matter_for_time(n_items: int) -> None:
     rng = np.random.default_rng(10)
     R = log_normal_ranks(rng, 2000, n_items)
-    levels = Adaptive(n0=25, n_max=3200).levels(n_items)
-    rank, size = draw(rng, R, np.full(2000, n_items), levels)
+    stages = Adaptive(n0=25, n_max=3200).stages(n_items)
+    rank, size = draw(rng, R, np.full(2000, n_items), stages)
     problem = problem_of(rank, size, n_items)
     start = time.perf_counter()
     low, high = identification_bounds(
-        problem, [parse("recall@50")], problem.cells.shares, levels=levels
+        problem, [parse("recall@50")], problem.cells.shares, stages=stages
     )[0]
     assert 0 <= low < high < 0.5
     assert time.perf_counter() - start < 15

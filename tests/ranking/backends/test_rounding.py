@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from slow_ranking import ItemItem, full_ranks, item_item_scores, place, scores_of
 
-from truerank.ranking import FactorScorer, Given, Sampled, rank_pairs
+from truerank.ranking import FactorScorer, FixedNegatives, Sampled, rank_pairs
 from truerank.ranking.backends.factors import FactorBackend
 
 
@@ -105,7 +105,7 @@ def test_the_margin_bounds_every_float32_score(dtype: Any, scale: float) -> None
     exact = np.array([scores_of(X, Y, user) for user in range(40)])
     with np.errstate(under="ignore"):
         product = (factors.user32 @ factors.item32.T).astype(np.float64)
-    assert (np.abs(product - exact) <= factors.margin[:, None]).all()
+    assert (np.abs(product - exact) <= factors.error_bound[:, None]).all()
 
 
 def test_the_scores_are_not_all_decided_in_float64() -> None:
@@ -115,7 +115,7 @@ def test_the_scores_are_not_all_decided_in_float64() -> None:
     backend = FactorBackend.of(X, Y)
     assert backend is not None
     scores = X @ Y.T
-    inside = np.abs(scores - scores[:, :1])[:, 1:] <= backend.factors.margin[:, None]
+    inside = np.abs(scores - scores[:, :1])[:, 1:] <= backend.factors.error_bound[:, None]
     assert inside.mean() < 1e-3
 
 
@@ -137,7 +137,7 @@ def test_item_item_sums_run_in_the_order_of_the_history(n: int | None, kind: str
     scorer = ItemItem(history, W if kind == "dense" else sparse.csr_array(W))
     if n == 20:  # few enough to be scored one by one
         lists = rng.integers(0, 400, (60, n))
-        table = rank_pairs(scorer, users, items, Given(lists))
+        table = rank_pairs(scorer, users, items, FixedNegatives(lists))
         rows = zip(users, items, lists, strict=True)
         rank = [place(scores[u], t, list(row), "random", 0, u, {t}) for u, t, row in rows]
     else:

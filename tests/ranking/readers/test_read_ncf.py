@@ -1,4 +1,4 @@
-"""Published negatives with scores: by hand, as the Given design has it, and every sentence."""
+"""Published negatives with scores: by hand, as FixedNegatives has it, and every sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from truerank.errors import DataWarning, FileFormatError, InvalidArgumentError, InvalidDataError
 from truerank.numerics.ties import TIE_RULES
-from truerank.ranking import FactorScorer, Given, rank_pairs
+from truerank.ranking import FactorScorer, FixedNegatives, rank_pairs
 from truerank.ranking.readers import read_ncf_negatives
 
 RNG = np.random.default_rng(4)
@@ -47,7 +47,9 @@ def test_scores_scorer_file_and_arrays_agree_with_the_given_design(
     ties: Any, tmp_path: Path
 ) -> None:
     scorer = FactorScorer(X, Y)
-    expected = rank_pairs(scorer, USERS, ITEMS, Given(NEGATIVES), ties=ties, seed=6, progress=False)
+    expected = rank_pairs(
+        scorer, USERS, ITEMS, FixedNegatives(NEGATIVES), ties=ties, seed=6, progress=False
+    )
     path = write(tmp_path / "test.negative")
     for negatives in (path, (USERS, ITEMS, NEGATIVES)):
         for given in (SCORES, scorer):

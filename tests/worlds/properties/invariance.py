@@ -31,7 +31,9 @@ def parts_rank_as_the_whole(world: World) -> None:
     if isinstance(design, tr.Users) or pilot_decides:
         raise NothingToCheck
     rows = world.some_rows(1_500_000)
-    part = world.rank_rows(rows, design.take(rows) if isinstance(design, tr.Given) else design)
+    part = world.rank_rows(
+        rows, design.take(rows) if isinstance(design, tr.FixedNegatives) else design
+    )
     hold(np.array_equal(part.rank, world.table.rank[rows]), "some users alone rank otherwise")
     hold(np.array_equal(part.n_sampled, world.table.n_sampled[rows]), "other sample sizes")
 

@@ -25,7 +25,7 @@ def table_is_sound(world: World) -> None:
     hold((table.n_sampled <= table.n_items).all(), "more sampled than there are")
     if isinstance(design, tr.Sampled):
         hold((table.n_sampled == design.n).all(), "Sampled(n) with another size than n")
-    if isinstance(design, tr.Given):
+    if isinstance(design, tr.FixedNegatives):
         hold((table.n_sampled == 1 + np.diff(design.indptr)).all(), "not the negatives given")
     if isinstance(design, tr.Users):
         hold(table.n_users == design.m, f"Users({design.m}) has {table.n_users} users")

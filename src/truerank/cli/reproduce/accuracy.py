@@ -37,12 +37,14 @@ def accuracy(
     seed: Seed = 0,
     candidates: Candidates = "all",
     cache: Cache = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for accuracy.json.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder for accuracy.json.")
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
     config: Config = None,  # noqa: ARG001  # read by the parser
 ) -> None:
-    """Relative error of Recall, NDCG and AP at 1..50, and the items scored for it."""
+    """Measure the relative error of Recall, NDCG and AP at 1 to 50, and the items scored for it."""
     from truerank.reproduce.accuracy import make_plan, means, measure, ratios
 
     plan = make_plan(design or [], method or [])

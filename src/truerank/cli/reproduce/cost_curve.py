@@ -15,22 +15,27 @@ from truerank.cli.reproduce.pairs import exact_pairs
 
 
 def cost_curve_command(
-    data: Annotated[str, typer.Option(help="Data set.")] = "demo",
-    model: Annotated[str, typer.Option(help="Model, such as item-knn or als-45.")] = "item-knn",
+    data: Annotated[str, typer.Option(metavar="NAME", help="Data set.")] = "demo",
+    model: Annotated[
+        str, typer.Option(metavar="NAME", help="Model, such as item-knn or als-45.")
+    ] = "item-knn",
     ranks: Annotated[
-        Path | None, typer.Option(help="A rank table (Parquet) instead of data and model.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A table of ranks (Parquet) instead of --data and --model."
+        ),
     ] = None,
-    n0: Annotated[int, typer.Option(min=2, help="First sample size.")] = 100,
+    n0: Annotated[int, typer.Option(min=2, metavar="INT", help="First sample size.")] = 100,
     candidates: Candidates = "all",
     cache: Cache = None,
     out: Annotated[
-        Path | None, typer.Option(help="File for the figure: .png, .pdf or .svg.")
+        Path | None, typer.Option(metavar="FILE", help="File for the figure: .png, .pdf or .svg.")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
     config: Config = None,
 ) -> None:
-    """What one more resolved user costs at each sample size, and the n_max to choose."""
+    """Measure what each further user with an exact rank costs, and which n_max to choose."""
     from truerank.ranking import RankTable
     from truerank.report.figures import cost_curve_figure, figure_format, save_figure
     from truerank.reproduce.cost_curve import cost_curve

@@ -34,16 +34,20 @@ def coverage(
     design: Designs = None,
     method: Methods = None,
     repeats: Repeats = 40,
-    n_boot: Annotated[int, typer.Option(min=100, help="Resamples behind each interval.")] = 200,
+    n_boot: Annotated[
+        int, typer.Option(min=100, metavar="INT", help="Bootstrap resamples per interval.")
+    ] = 200,
     seed: Seed = 0,
     candidates: Candidates = "all",
     cache: Cache = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for coverage.json.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder for coverage.json.")
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
     config: Config = None,  # noqa: ARG001  # read by the parser
 ) -> None:
-    """How often the 95 % intervals hold the truth, method by method."""
+    """Measure how often the 95 % intervals cover the truth, method by method."""
     from truerank.reproduce.accuracy import make_plan
     from truerank.reproduce.coverage import (
         DEFAULT_COVERAGE_PLAN,

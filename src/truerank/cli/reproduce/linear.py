@@ -15,24 +15,32 @@ from truerank.cli.reproduce.pairs import report_file, write_report
 
 
 def linear(
-    data: Annotated[str, typer.Option(help="ml-1m, ml-20m, netflix or msd.")] = "ml-1m",
+    data: Annotated[
+        str, typer.Option(metavar="NAME", help="ml-1m, ml-20m, netflix or msd.")
+    ] = "ml-1m",
     generated: Annotated[
         float | None,
         typer.Option(
-            help="Take generated data of the set's shape instead: this share of its users and "
-            "items, above 0 and at most 1."
+            metavar="FLOAT",
+            help="Generate data of the set's shape instead, with this share of its users and "
+            "items: above 0 and at most 1.",
         ),
     ] = None,
     row: Annotated[
-        list[str] | None, typer.Option("--row", help="A row such as EASE; may be repeated.")
+        list[str] | None,
+        typer.Option("--row", metavar="NAME", help="A row such as EASE; may be repeated."),
     ] = None,
-    cache: Annotated[Path | None, typer.Option(help="Folder that keeps finished rows.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for linear.json.")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder that keeps finished rows.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder for linear.json.")
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
     config: Config = None,  # noqa: ARG001  # read by the parser
 ) -> None:
-    """Fit the linear models and those learned around them for new users, and judge the claims."""
+    """Fit linear models and the models learned around them for new users, and test the claims."""
     from truerank.execution import Progress
     from truerank.reproduce.claims import answers
     from truerank.reproduce.linear_recipe import linear_recipe
@@ -86,6 +94,6 @@ def linear(
         left=2,
     )  # fmt: skip
     remark(
-        f"{said}; settings chosen and claims judged by {recipe.select_by}; ± standard errors for "
+        f"{said}; settings chosen and claims tested by {recipe.select_by}; ± standard errors for "
         "future users, of whom the test users are a sample."
     )

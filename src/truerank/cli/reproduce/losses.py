@@ -23,36 +23,42 @@ if TYPE_CHECKING:
 
 def losses(
     data: Annotated[
-        str | None, typer.Option(help="gowalla, which it is if not given, or yelp2018.")
+        str | None, typer.Option(metavar="NAME", help="gowalla (the default) or yelp2018.")
     ] = None,
     row: Annotated[
-        list[str] | None, typer.Option("--row", help="A row such as MINE+; may be repeated.")
+        list[str] | None,
+        typer.Option("--row", metavar="NAME", help="A row such as MINE+; may be repeated."),
     ] = None,
     curve: Annotated[
         list[str] | None,
         typer.Option(
             "--curve",
+            metavar="NAME",
             help="A figure instead of the table: negatives, positives, weight, temperature or "
             "sharing; may be repeated.",
         ),
     ] = None,
     cache: Annotated[
-        Path | None, typer.Option(help="Folder that keeps finished trainings.")
+        Path | None, typer.Option(metavar="FOLDER", help="Folder that keeps finished trainings.")
     ] = None,
     search: Annotated[
         bool,
-        typer.Option("--search", help="Try every setting again, whatever the record says of it."),
+        typer.Option(
+            "--search", help="Search all settings again instead of using the recorded results."
+        ),
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for losses.json and figures.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder for losses.json and figures.")
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
     config: Config = None,  # noqa: ARG001  # read by the parser
 ) -> None:
-    """Train MF with every loss, each tuned on validation users, and judge the claims.
+    """Train MF with every loss, each tuned on validation users, and test the claims.
 
-    Every setting that was tried is in the recipe, and what it came to on the validation users in
-    the record: the best one of each loss is trained on everything and ranks the test users, an hour
-    on two cores. --search tries all of them again, which takes many.
+    Every setting that was tried is in the recipe, and its result on the validation users in the
+    record: the best one of each loss is trained on all training data and ranks the test users, in
+    an hour on two cores. --search tries all of them again, which takes many hours.
     """
     from truerank.reproduce.loss_recipe import loss_recipe
     from truerank.reproduce.loss_table import LossTableRuns

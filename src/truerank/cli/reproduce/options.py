@@ -9,20 +9,26 @@ import typer
 
 Data = Annotated[
     list[str] | None,
-    typer.Option("--data", help="Data set; may be repeated. Default: those that are found here."),
+    typer.Option(
+        "--data",
+        metavar="NAME",
+        help="Data set; may be repeated. Default: all that are found on this machine.",
+    ),
 ]
 Models = Annotated[
     list[str] | None,
     typer.Option(
         "--model",
-        help="popularity, item-knn, ease, als or bpr, with a size if wanted: als-45. May be "
-        "repeated. Default: all that fit.",
+        metavar="NAME",
+        help="popularity, item-knn, ease, als or bpr, optionally with a size: als-45. May be "
+        "repeated. Default: all that fit into memory.",
     ),
 ]
 Designs = Annotated[
     list[str] | None,
     typer.Option(
         "--design",
+        metavar="SPEC",
         help="Such as 'adaptive', 'reference', 'sampled n=100 replacement'. May be repeated.",
     ),
 ]
@@ -30,15 +36,19 @@ Methods = Annotated[
     list[str] | None,
     typer.Option(
         "--method",
-        help="Method of tr.estimate, or 'dissertation' for its seven. May be repeated.",
+        metavar="NAME",
+        help="A method of truerank estimate, or 'dissertation' for its seven. May be repeated.",
     ),
 ]
-Repeats = Annotated[int, typer.Option(min=1, help="Simulated tables per design.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the first repeat.")]
+Repeats = Annotated[int, typer.Option(min=1, metavar="INT", help="Simulated tables per design.")]
+Seed = Annotated[int, typer.Option(min=0, metavar="INT", help="Random seed of the first repeat.")]
 Candidates = Annotated[
-    str, typer.Option(help="Rank among 'all' items, or those 'unseen' in training.")
+    str, typer.Option(metavar="RULE", help="Rank among 'all' items, or those 'unseen' in training.")
 ]
 Cache = Annotated[
-    Path | None, typer.Option(help="Folder that keeps exact ranks. Default: the system's caches.")
+    Path | None,
+    typer.Option(
+        metavar="FOLDER", help="Folder for exact ranks. Default: the system's cache folder."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

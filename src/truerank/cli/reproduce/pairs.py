@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from truerank.cli.output import new_file, no_nan, ready, remark
+from truerank.cli.output import new_file, ready, remark
 
 if TYPE_CHECKING:
     from truerank.reproduce.accuracy import StudyPlan
@@ -70,9 +70,10 @@ def write_report(path: Path | None, report: dict[str, Any]) -> None:
     import json
 
     from truerank.files import written_whole
+    from truerank.plain_data import plain
 
     if path is None:
         return
     with written_whole(ready(path)) as temporary:
-        temporary.write_text(json.dumps(no_nan(report), indent=2) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(plain(report), indent=2) + "\n", encoding="utf-8")
     remark(f"report: {path}")

@@ -20,19 +20,27 @@ if TYPE_CHECKING:
 def published_command(
     data: Annotated[
         list[str] | None,
-        typer.Option("--data", help="gowalla, yelp2018 or ml-1m-ncf; may be repeated."),
+        typer.Option(
+            "--data", metavar="NAME", help="gowalla, yelp2018 or ml-1m-ncf; may be repeated."
+        ),
     ] = None,
     row: Annotated[
         list[str] | None,
-        typer.Option("--row", help="A row of the table, such as EASE; may be repeated."),
+        typer.Option(
+            "--row", metavar="NAME", help="A row of the table, such as EASE; may be repeated."
+        ),
     ] = None,
-    cache: Annotated[Path | None, typer.Option(help="Folder that keeps finished rows.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for published.json.")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder that keeps finished rows.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder for published.json.")
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
     config: Config = None,  # noqa: ARG001  # read by the parser
 ) -> None:
-    """Fit models with published settings on published splits, and compare with the print."""
+    """Fit models with published settings on published splits, and compare with printed values."""
     from truerank.execution import Progress
     from truerank.reproduce.published_models import run, wanted_rows
 

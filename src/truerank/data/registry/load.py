@@ -13,19 +13,22 @@ What came from 3 or 4 is parsed once and kept in the cache.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from truerank.checks import did_you_mean
 from truerank.data.input_columns import DuplicateRule
 from truerank.data.interactions import Interactions
-from truerank.data.registry.acquire import absent, fetch_raw, raw_by_hand, unknown
 from truerank.data.registry.archives import Arrays
 from truerank.data.registry.catalogue import DATASETS
-from truerank.data.registry.dataset import Dataset
+from truerank.data.registry.checksum import mismatch
+from truerank.data.registry.dataset import Dataset, RawFile
 from truerank.data.registry.layout import read_npz, to_interactions, with_sizes, write_npz
 from truerank.data.registry.locations import (
     cache_folder,
+    file_exists,
     find_npz,
     find_raw,
     folder_to_fill,
@@ -34,7 +37,12 @@ from truerank.data.registry.locations import (
     user_folder,
 )
 from truerank.data.registry.progress import busy
-from truerank.errors import DatasetNotFoundError, FileFormatError, InvalidArgumentError
+from truerank.errors import (
+    DatasetNotFoundError,
+    DownloadError,
+    FileFormatError,
+    InvalidArgumentError,
+)
 
 __all__ = [
     "DATASETS",
@@ -108,14 +116,16 @@ def load_arrays(name: str, *, offline: bool = False, progress: bool = True) -> A
     if found is not None:
         return read_npz(found)
     if dataset is None:
-        raise DatasetNotFoundError(unknown(name))
+        raise DatasetNotFoundError(_unknown(name))
     if dataset.parser is None:
-        raise DatasetNotFoundError(absent(dataset, "has no download that we know of"))
+        raise DatasetNotFoundError(_absent(dataset, "has no download that we know of"))
     shown = None if progress else False
-    paths = raw_by_hand(dataset)
+    paths = _raw_by_hand(dataset)
     fetched: list[Path] = []
     if paths is None:
-        paths = fetched = fetch_raw(dataset, offline=offline or offline_requested(), progress=shown)
+        paths = fetched = _fetch_raw(
+            dataset, offline=offline or offline_requested(), progress=shown
+        )
     try:
         with busy(f"reading {dataset.name}", shown):
             arrays = with_sizes(dataset.parser(paths))
@@ -130,6 +140,90 @@ def load_arrays(name: str, *, offline: bool = False, progress: bool = True) -> A
 def _remove(paths: list[Path]) -> None:
     for path in paths:
         path.unlink(missing_ok=True)
+
+
+def _raw_by_hand(dataset: Dataset) -> list[Path] | None:
+    """The raw files if they are here already, compared with what was published of them."""
+    paths = find_raw(dataset)
+    published = {source.file: source for source in dataset.raw_files}
+    for path in paths or ():
+        if path.name in published:
+            _check(published[path.name], path)
+    return paths
+
+
+def _check(source: RawFile, path: Path) -> None:
+    wrong = mismatch(path, size=source.size, md5=source.md5, sha256=source.sha256)
+    if wrong:
+        raise FileFormatError(
+            f"{path} is not the {source.file} that was published: {wrong}; remove it, and get it "
+            f"again from {source.urls[0]}"
+        )
+
+
+def _fetch_raw(dataset: Dataset, *, offline: bool, progress: bool | None) -> list[Path]:
+    """Download what is missing into the cache, after a word about the terms."""
+    if offline:
+        raise DatasetNotFoundError(_absent(dataset, "may not be fetched while offline"))
+    sys.stderr.write(f"{dataset.title}. {dataset.licence} Cite: {dataset.citation}.\n")
+    folder = cache_folder() / dataset.name
+    paths = []
+    for source in dataset.raw_files:
+        path = folder / source.file
+        if file_exists(path):  # whole, from a call that failed at a later file
+            _check(source, path)
+        else:
+            _fetch_from_any(dataset, source, path, progress=progress)
+        paths.append(path)
+    return paths
+
+
+def _fetch_from_any(
+    dataset: Dataset, source: RawFile, path: Path, *, progress: bool | None
+) -> None:
+    # Imported here: urllib and what it brings take 40 ms that only a download should cost.
+    from truerank.data.registry.download import fetch
+
+    failure: DownloadError | None = None
+    for url in source.urls:
+        try:
+            fetch(
+                url,
+                path,
+                md5=source.md5,
+                sha256=source.sha256,
+                size=source.size,
+                progress=progress,
+            )
+            return
+        except DownloadError as error:
+            failure = failure or error
+    reason = str(failure).partition(";")[0]
+    raise DatasetNotFoundError(_absent(dataset, f"could not be fetched ({reason})")) from failure
+
+
+def _absent(dataset: Dataset, why: str) -> str:
+    """One sentence: what is missing, which file to get, from where, and where to put it."""
+    folder = folder_to_fill(dataset.name)
+    if not dataset.raw_files:
+        return (
+            f"the data set {dataset.name!r} is not here and {why}: put {dataset.name}.npz into "
+            f"{folder}, or set TRUERANK_DATA to the folder that holds {dataset.name}/"
+            f"{dataset.name}.npz (made from {dataset.origin})"
+        )
+    gets = " and ".join(f"{source.file} from {source.urls[0]}" for source in dataset.raw_files)
+    them = "it" if len(dataset.raw_files) == 1 else "them"
+    return (
+        f"the data set {dataset.name!r} is not here and {why}: get {gets} (see {dataset.origin}) "
+        f"and put {them} into {folder}"
+    )
+
+
+def _unknown(name: str) -> str:
+    """One sentence for a name that nothing goes by, with the nearest that something does."""
+    known = ["demo", *(n for dataset in DATASETS.values() for n in dataset.names)]
+    hint = did_you_mean(name, [*known, *names_in_user_folder()], cutoff=0.5)
+    return f"there is no data set called {name!r}; {hint or 'known: ' + ', '.join(known)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +269,7 @@ def describe(name: str) -> Listing:
     dataset = _registered(name)
     found = find_npz(dataset.names if dataset else _one_component(name))
     if dataset is None and found is None:
-        raise DatasetNotFoundError(unknown(name))
+        raise DatasetNotFoundError(_unknown(name))
     where, path, n_bytes = "not here", found, None
     if found is not None:
         own = user_folder()
@@ -193,7 +287,9 @@ def describe(name: str) -> Listing:
         path=path,
         n_bytes=n_bytes,
         shape=dataset.shape if dataset else None,
-        licence=dataset.licence if dataset else "Your own: its terms are not known here.",
+        licence=dataset.licence
+        if dataset
+        else "Your own data: truerank does not know its licence.",
     )
 
 

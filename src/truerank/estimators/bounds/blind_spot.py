@@ -31,7 +31,7 @@ from truerank.estimators.methods.em import em
 from truerank.estimators.problem import Problem
 from truerank.estimators.summary_text import short_number
 from truerank.metrics import Metric, parse
-from truerank.ranking.designs import Levels
+from truerank.ranking.stages import Stages
 
 FACTOR = 5.0
 """A K is blind if the upper bound of recall@K is more than this many times the lower one ..."""
@@ -118,7 +118,7 @@ def blind_spot(
     ks: Iterable[int] = range(1, 51),
     example: int = 10,
     level: float = 0.95,
-    levels: Levels | None = None,
+    stages: Stages | None = None,
     n_effective: float | None = None,
     distribution: Float | None = None,
     allowed: CompatibleSet | None = None,
@@ -135,7 +135,7 @@ def blind_spot(
         ks: Cutoffs to judge.
         example: The blind K to put into words first; the nearest blind one if it is not.
         level: Confidence of the bounds.
-        levels: As in :func:`~truerank.estimators.bounds.identification.compatible_set`.
+        stages: As in :func:`~truerank.estimators.bounds.identification.compatible_set`.
         n_effective: As there.
         distribution: Masses of the bins as estimated; the maximum-likelihood fit if not given.
         allowed: The compatible set, if it is at hand.
@@ -147,7 +147,7 @@ def blind_spot(
     n_rows = float(problem.n_rows if n_effective is None else n_effective)
     if allowed is None:
         allowed = compatible_set(
-            problem, shares, level=level, levels=levels, n_effective=n_effective
+            problem, shares, level=level, stages=stages, n_effective=n_effective
         )
     if distribution is None:
         distribution = em(problem.A, shares, problem.grid.uniform(), steps=100)

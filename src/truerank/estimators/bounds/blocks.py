@@ -12,9 +12,8 @@ import numpy as np
 
 from truerank.arrays import Float, Int
 from truerank.errors import InvalidDataError
-from truerank.estimators.bounds.paths import capped
 from truerank.estimators.problem import Problem
-from truerank.ranking.designs import Levels
+from truerank.ranking.stages import Stages
 
 MOST_BLOCKS = 12
 """Foreign tables: sizes with bands of their own; more are pooled into neighbours."""
@@ -28,38 +27,38 @@ class Stratum:
     """Rows of one number of candidates and one schedule of sizes."""
 
     n_items: int
-    levels: Levels
+    stages: Stages
     share: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Rows whose counts are one multinomial: cells belong to a level, ranks are cut alike."""
+    """Rows whose counts are one multinomial: cells belong to a stage, ranks are cut alike."""
 
     strata: list[Stratum]
     share: float
-    level: Int  # of each observed cell
+    stage: Int  # of each observed cell
     rank: Int
     seen: Float
 
     @property
     def depth(self) -> int:
-        return max(len(stratum.levels.sizes) for stratum in self.strata)
+        return max(len(stratum.stages.sizes) for stratum in self.strata)
 
 
-def one_block(problem: Problem, shares: Float, levels: Levels) -> Block:
+def one_block(problem: Problem, shares: Float, stages: Stages) -> Block:
     """Everything is one block; numbers of candidates are pooled to few strata."""
     cells = problem.cells
     group, n_items = _pool(cells.n_items, shares, MOST_STRATA // 8)
-    strata, level = [], np.empty(len(cells), dtype=np.int64)
+    strata, stage = [], np.empty(len(cells), dtype=np.int64)
     for g, size in enumerate(n_items):
-        own = capped(levels, int(size), replacement=cells.replacement)
+        own = stages.capped(int(size), replacement=cells.replacement)
         inside = np.flatnonzero(group == g)
         n = cells.n_sampled[inside]
-        # A row that holds all its candidates ended at the last level, whatever their number.
+        # A row that holds all its candidates ended at the last stage, whatever their number.
         at = np.where(n >= cells.n_items[inside], len(own.sizes) - 1, np.searchsorted(own.sizes, n))
         at = np.minimum(at, len(own.sizes) - 1)
-        level[inside] = at
+        stage[inside] = at
         odd = (own.sizes[at] != n) & (at < len(own.sizes) - 1)
         if odd.any():
             raise InvalidDataError(
@@ -67,7 +66,7 @@ def one_block(problem: Problem, shares: Float, levels: Levels) -> Block:
                 f"{', '.join(map(str, own.sizes))}); pass the design of this table, or none"
             )
         strata.append(Stratum(int(size), own, float(shares[inside].sum())))
-    return Block(strata, 1.0, level, cells.rank, shares)
+    return Block(strata, 1.0, stage, cells.rank, shares)
 
 
 def block_for_each_size(problem: Problem, shares: Float) -> list[Block]:
@@ -104,7 +103,7 @@ def _one_level(problem: Problem, shares: Float, at: Int, stratum: Int, sizes: li
         if not exact:
             scale = (n - 1) / np.maximum(cells.n_sampled[own] - 1, 1)
             rank[inside] = 1 + np.rint((rank[inside] - 1) * scale).astype(np.int64)
-        only = Levels(np.array([n]), np.array([0]), np.array([1.0]))
+        only = Stages(np.array([n]), np.array([0]), np.array([1.0]))
         strata.append(Stratum(n_items, only, part / total))
     return Block(strata, total, np.zeros(len(at), np.int64), rank, shares[at])
 

@@ -11,7 +11,7 @@ Many distributions of global ranks explain the same sampled ranks. Over *all* di
 
 **Sets.** Cells :math:`(r, n)` are laid out from the best (largest sample, rank 1) to the worst
 and cut into runs: ranks 1, 2, 3, 4 and then half as many again; finer for exact ranks, coarser
-at later levels of an adaptive sample. Each run is a set, and so is each beginning of the layout
+at later stages of an adaptive sample. Each run is a set, and so is each beginning of the layout
 (all runs up to here). Beginnings alone gave bounds a tenth wider on real models, and finer cuts
 did not pay for the confidence they cost. The cuts depend on the design, never on the counts.
 
@@ -44,7 +44,7 @@ from truerank.estimators.bounds.sets import sets_of
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.problem import Problem
 from truerank.metrics import Metric
-from truerank.ranking.designs import Levels
+from truerank.ranking.stages import Stages
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,14 +106,14 @@ def identification_bounds(
     shares: Float,
     *,
     level: float = 0.95,
-    levels: Levels | None = None,
+    stages: Stages | None = None,
     n_effective: float | None = None,
 ) -> list[tuple[float, float]]:
     """Smallest and largest value of each metric over all compatible rank distributions.
 
     A shorthand; :func:`compatible_set` also tells whether anything is compatible at all.
     """
-    found = compatible_set(problem, shares, level=level, levels=levels, n_effective=n_effective)
+    found = compatible_set(problem, shares, level=level, stages=stages, n_effective=n_effective)
     return found.bounds(metrics)
 
 
@@ -122,7 +122,7 @@ def compatible_set(
     shares: Float,
     *,
     level: float = 0.95,
-    levels: Levels | None = None,
+    stages: Stages | None = None,
     n_effective: float | None = None,
 ) -> CompatibleSet:
     """The distributions that these shares of cells allow.
@@ -131,8 +131,8 @@ def compatible_set(
         problem: Cells and grid.
         shares: Parts of one, one for each cell.
         level: Confidence that the truth is in the set.
-        levels: The design's levels for the largest number of candidates, e.g.
-            ``Adaptive().levels(n_items)``; None if unknown or if nobody stops early.
+        stages: The design's stages for the largest number of candidates, e.g.
+            ``Adaptive().stages(n_items)``; None if unknown or if nobody stops early.
         n_effective: Rows that the shares are worth; ``problem.n_rows`` if not given.
     """
     if not 0.0 < level < 1.0:
@@ -142,8 +142,8 @@ def compatible_set(
         raise InvalidArgumentError("n_effective", n_effective, "positive")
     blocks = (
         block_for_each_size(problem, shares)
-        if levels is None
-        else [one_block(problem, shares, levels)]
+        if stages is None
+        else [one_block(problem, shares, stages)]
     )
     rows, counts, totals = [], [], []
     for block in blocks:

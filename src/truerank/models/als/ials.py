@@ -36,7 +36,7 @@ class IALS(ALSModel):
     and the other way round. A user without interactions, and an item nobody touched, get zeros.
 
     Memory: both factor matrices twice, about 40 bytes per interaction, and for each thread the
-    vectors of one row's interactions. :mod:`.als_solvers` says what the solvers do; for most data
+    vectors of one row's interactions. :mod:`.solvers` says what the solvers do; for most data
     ``"cholesky"`` is fast, because the systems are no larger than a user's number of items.
 
     Settings that were good, with ``nu=1``. On the NGCF splits after 16 epochs: gowalla ``dim=512,

@@ -40,10 +40,10 @@ class _Alternated(FactorModel):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class ALSModel(_Alternated):
-    """A model fitted by :mod:`.als_solvers`; it says what its problem is.
+    """A model fitted by :mod:`.solvers`; it says what its problem is.
 
     Attributes:
-        solver: ``"cholesky"``, ``"cg"`` or ``"block"``; see :mod:`.als_solvers`.
+        solver: ``"cholesky"``, ``"cg"`` or ``"block"``; see :mod:`.solvers`.
         cg_steps: Steps per row and half-step of ``"cg"``.
         block_size: Dimensions solved together by ``"block"``.
         init_std: Length of the users' vectors at the start, about.
@@ -100,7 +100,7 @@ class ALSModel(_Alternated):
         return self
 
     def problem(self, interactions: Interactions) -> ALSProblem:
-        """What is minimised on these data; see :mod:`.als_problem`."""
+        """What is minimised on these data; see :mod:`.problem`."""
         curvature, pull = self.pairs(interactions)
         return ALSProblem.of(
             curvature,

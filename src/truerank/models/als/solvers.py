@@ -1,10 +1,10 @@
 r"""Alternating least squares: solve all items, then all users, again and again.
 
-With one side fixed the objective of :mod:`.als_problem` falls apart into one small problem per row
+With one side fixed the objective of :mod:`.problem` falls apart into one small problem per row
 of the other side, whose matrix is :math:`\alpha_0 H^\top H + H_S^\top \mathrm{diag}(p) H_S +
 \lambda I`. The first part is shared: its eigenvectors :math:`Q` are found once per half-step and
 both sides are turned, :math:`W Q` and :math:`H Q`, which changes no score and no length. In these
-axes it is diagonal, and :mod:`.als_kernels` need not carry it from row to row.
+axes it is diagonal, and :mod:`.kernels` need not carry it from row to row.
 
 ==============  ==============================================================================
 solver          what a half-step does to each row
@@ -31,8 +31,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.errors import InvalidDataError
-from truerank.models.als.cg import observed_loss, pair_scores, solve_cg
-from truerank.models.als.kernels import Floats, ObservedRows, solve_blocks
+from truerank.models.als.kernels import (
+    Floats,
+    ObservedRows,
+    observed_loss,
+    pair_scores,
+    solve_blocks,
+    solve_cg,
+)
 from truerank.models.als.problem import ALSProblem
 from truerank.numerics.threads import Each
 
@@ -40,7 +46,7 @@ ALSSolver = Literal["cholesky", "cg", "block"]
 SOLVERS: tuple[str, ...] = get_args(ALSSolver)
 
 BLOCK_ROWS = 4096
-"""ObservedRows of a matrix product done at once; fixed, because sums depend on it."""
+"""Rows of a matrix product done at once; fixed, because sums depend on it."""
 
 TASKS = 64
 """Tasks of a half-step, with about equally many interactions each."""
@@ -164,7 +170,7 @@ def times(factors: Floats, Q: Floats, each: Each[Any]) -> Floats:
 
 
 def objective(problem: ALSProblem, W: Floats, H: Floats, each: Each[Any]) -> float:
-    """The objective of :mod:`.als_problem`: about as costly as a step of conjugate gradients."""
+    """The objective of :mod:`.problem`: about as costly as a step of conjugate gradients."""
     cuts = tasks_of(problem.users)
     losses = np.zeros(len(cuts) - 1)
 

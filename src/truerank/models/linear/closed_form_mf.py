@@ -13,14 +13,14 @@ from truerank.data.interactions import Interactions
 from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidDataError
 from truerank.models.input_checks import check_training_data
-from truerank.models.linear.encoder import EncoderModel
+from truerank.models.linear.low_rank import LowRankModel
 from truerank.models.linear.spectrum import Spectrum, decompose
 from truerank.numerics.dtypes import Precision, dtype_of
 
 
 @renamed_parameters(rank="dim")
 @dataclass(slots=True, eq=False)
-class ClosedFormMF(EncoderModel):
+class ClosedFormMF(LowRankModel):
     r"""Regularised SVD [zheng2018]_.
 
     .. math::

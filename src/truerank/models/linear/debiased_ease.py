@@ -14,9 +14,7 @@ from truerank.data.interactions import Interactions
 from truerank.deprecation import renamed_parameters
 from truerank.models.input_checks import check_history, check_training_data
 from truerank.models.item_item import ItemItemModel, ItemItemScorer
-from truerank.models.linear.ease import inverse_gram
-from truerank.models.linear.gram import gram, mirror
-from truerank.models.linear.zero_diagonal import divide_by_diagonal
+from truerank.models.linear.gram import divide_by_diagonal, gram, inverse_gram, mirror
 from truerank.models.positive_ratios import check_positive_ratio, positive_ratios
 from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.memory import check_room

@@ -15,8 +15,7 @@ from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidArgumentError
 from truerank.models.input_checks import check_training_data
 from truerank.models.item_item import ItemItemModel
-from truerank.models.linear.ease import inverse_gram
-from truerank.models.linear.gram import mirror
+from truerank.models.linear.gram import inverse_gram, mirror
 from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.threads import on_all_cores
 

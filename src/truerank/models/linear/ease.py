@@ -5,20 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.checks import check_l2
 from truerank.data.interactions import Interactions
-from truerank.execution import Progress
 from truerank.models.input_checks import check_training_data
 from truerank.models.item_item import ItemItemModel
-from truerank.models.linear.gram import gram
-from truerank.models.linear.zero_diagonal import divide_by_diagonal
-from truerank.numerics.blocked_inverse import invert_in_place, steps
+from truerank.models.linear.gram import divide_by_diagonal, inverse_gram
 from truerank.numerics.dtypes import Precision, dtype_of
-from truerank.numerics.memory import check_room
 
 
 @dataclass(slots=True, eq=False)
@@ -59,21 +54,3 @@ class EASE(ItemItemModel):
         self.history = interactions.matrix()
         self.record_training_data(interactions)
         return self
-
-
-def inverse_gram(
-    interactions: Interactions, penalty: float | NDArray[Any], precision: Precision, model: str
-) -> NDArray[Any]:
-    r"""The lower triangle of :math:`(X^\top X + \mathrm{diag}(\text{penalty}))^{-1}`."""
-    dtype = dtype_of(precision)
-    n = interactions.n_items
-    check_room(
-        n * (n + 640) * np.dtype(dtype).itemsize,
-        f"{model} on {n:,} items",
-        "ItemKNN and SLIM (sparse) or IALS and PureSVD (low rank) would fit, or drop rare items",
-    )
-    G = gram(interactions.matrix(), dtype=dtype, lower=True)
-    G[np.diag_indices(n)] += penalty
-    with Progress(f"fitting {model}", total=steps(n)) as bar:
-        invert_in_place(G, progress=bar.advance)
-    return G

@@ -39,10 +39,9 @@ from truerank.errors import InvalidDataError
 from truerank.models.base import TrainingInfo
 from truerank.models.item_item import ItemItemScorer
 from truerank.models.linear.ease import EASE
-from truerank.models.linear.gram import gram
+from truerank.models.linear.gram import divide_by_diagonal, gram
 from truerank.models.linear.grid_of_spectrum import shrink_regression
 from truerank.models.linear.spectrum import LAPACK_ITEMS, Spectrum, decompose
-from truerank.models.linear.zero_diagonal import divide_by_diagonal
 from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.memory import check_room
 from truerank.numerics.products import sparse_times

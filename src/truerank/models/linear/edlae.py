@@ -17,10 +17,9 @@ from truerank.models.base import State
 from truerank.models.input_checks import check_history, check_training_data
 from truerank.models.item_item import ItemItemModel, ItemItemScorer
 from truerank.models.linear.dlae import check_denoising, dropout_penalty
-from truerank.models.linear.ease import inverse_gram
+from truerank.models.linear.gram import divide_by_diagonal, inverse_gram
+from truerank.models.linear.low_rank import LowRankScorer
 from truerank.models.linear.low_rank_edlae import Convergence, LowRankSolver, solve_low_rank
-from truerank.models.linear.low_rank_scorer import LowRankScorer
-from truerank.models.linear.zero_diagonal import divide_by_diagonal
 from truerank.numerics.dtypes import Precision, dtype_of
 
 

@@ -1,4 +1,4 @@
-r"""The Gram matrix :math:`X^\top X` of a sparse matrix, dense, on all cores."""
+r"""The Gram matrix :math:`X^\top X`, its regularised inverse, and models made of the inverse."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
+from truerank.execution import Progress
+from truerank.numerics.blocked_inverse import invert_in_place, steps
+from truerank.numerics.dtypes import Precision, dtype_of
+from truerank.numerics.memory import check_room
 from truerank.numerics.threads import on_all_cores
 
 ROWS = 32
 """Rows of the result per block: few, because the rows of popular items take long."""
 
 TILE = 512
-"""Side of the squares in which a triangle is mirrored."""
+"""Side of the squares in which a triangle is mirrored or scaled."""
 
 
 def gram(
@@ -81,8 +86,57 @@ def mirror(A: NDArray[Any], each: Any) -> None:
         else:
             A[j : j + TILE, i : i + TILE] = tile.T
 
-    steps = range(0, len(A), TILE)
-    each(square, [(i, j) for i in steps for j in steps if j <= i])
+    starts = range(0, len(A), TILE)
+    each(square, [(i, j) for i in starts for j in starts if j <= i])
+
+
+def inverse_gram(
+    interactions: Interactions, penalty: float | NDArray[Any], precision: Precision, model: str
+) -> NDArray[Any]:
+    r"""The lower triangle of :math:`(X^\top X + \mathrm{diag}(\text{penalty}))^{-1}`."""
+    dtype = dtype_of(precision)
+    n = interactions.n_items
+    check_room(
+        n * (n + 640) * np.dtype(dtype).itemsize,
+        f"{model} on {n:,} items",
+        "ItemKNN and SLIM (sparse) or IALS and PureSVD (low rank) would fit, or drop rare items",
+    )
+    G = gram(interactions.matrix(), dtype=dtype, lower=True)
+    G[np.diag_indices(n)] += penalty
+    with Progress(f"fitting {model}", total=steps(n)) as bar:
+        invert_in_place(G, progress=bar.advance)
+    return G
+
+
+def divide_by_diagonal(P: NDArray[Any]) -> None:
+    r"""Turn the lower triangle of a symmetric ``P`` into the whole of ``W``, in place.
+
+    .. math::  W_{ij} = -P_{ij} / P_{jj} \quad (i \ne j), \qquad W_{jj} = 0
+
+    This is the optimum of :math:`\|X - XW\|_F^2 + \|\Lambda^{1/2} W\|_F^2` with
+    :math:`\mathrm{diag}(W) = 0` for :math:`P = (X^\top X + \Lambda)^{-1}`: the gradient
+    :math:`P^{-1} W - X^\top X` must be diagonal, :math:`W = I - P\,\mathrm{diag}(\gamma)`, and
+    the constraint says :math:`\gamma_j = 1 / P_{jj}` [steck2019]_, [steck2020]_.
+
+    Memory: a square of 512 x 512 per thread.
+    """
+    scale = -1.0 / np.diag(P)
+
+    def square(corner: tuple[int, int]) -> None:
+        i, j = corner
+        rows, columns = slice(i, i + TILE), slice(j, j + TILE)
+        tile = P[rows, columns]
+        if i == j:
+            lower = np.tril(tile, -1)
+            np.multiply(lower + lower.T, scale[columns], out=tile)
+            np.fill_diagonal(tile, 0.0)  # not -0.0
+        else:
+            np.multiply(tile.T, scale[rows], out=P[columns, rows])
+            tile *= scale[columns]
+
+    starts = range(0, len(P), TILE)
+    with on_all_cores() as each:
+        each(square, [(i, j) for i in starts for j in starts if j <= i])
 
 
 @njit(nogil=True, cache=True)

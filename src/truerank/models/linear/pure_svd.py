@@ -12,14 +12,14 @@ from truerank.checks import whole_number
 from truerank.data.interactions import Interactions
 from truerank.deprecation import renamed_parameters
 from truerank.models.input_checks import check_training_data
-from truerank.models.linear.encoder import EncoderModel
+from truerank.models.linear.low_rank import LowRankModel
 from truerank.models.linear.spectrum import Spectrum, decompose
 from truerank.numerics.dtypes import Precision, dtype_of
 
 
 @renamed_parameters(rank="dim")
 @dataclass(slots=True, eq=False)
-class PureSVD(EncoderModel):
+class PureSVD(LowRankModel):
     r"""PureSVD [cremonesi2010]_.
 
     .. math::

@@ -12,21 +12,17 @@ from truerank.checks import is_whole
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.losses import check_parameters, inputs_of, temperature_of
+from truerank.losses.table import DEFINITIONS
 from truerank.models.mf.steps import longest_tile, tiles_of
 from truerank.numerics.memory import check_room
 from truerank.training.batches import WHOLE_BATCH, Plan
 
 Loss = str | Callable[..., Any]
 
-UNBOUNDED = {
-    "ccl": "the pull on its positives never ends",
-    "ccl_debiased": "the pull on its positives never ends",
-    "mine": "it rewards positives without end",
-    "mine_plus": "it rewards positives without end",
-}
+UNBOUNDED = {name: loss.unbounded for name, loss in DEFINITIONS.items() if loss.unbounded}
 """Losses that have no minimum with dot products, and why."""
 
-NO_LOGITS = ("mse", "mse_debiased", "ccl", "ccl_debiased")
+NO_LOGITS = tuple(name for name, loss in DEFINITIONS.items() if not loss.logits)
 """Losses whose scores have targets of their own: a logarithm taken off them corrects nothing."""
 
 
@@ -93,7 +89,7 @@ def check_correction(loss: Loss, parameters: dict[str, Any] | None, correct: boo
 def check_debiased(loss: Loss, negatives: str, power: float, correct: bool) -> None:
     """The share of positives that a debiased loss takes off is that of uniform draws."""
     uniform = negatives == "uniform" or (negatives == "popularity" and power == 0)
-    if uniform or not isinstance(loss, str) or not loss.endswith("_debiased"):
+    if uniform or not isinstance(loss, str) or "tau_pos" not in inputs_of(loss):
         return
     if loss in NO_LOGITS or not correct:
         hint = "" if loss in NO_LOGITS else ", or use correct_for_sampling=True"

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Int
-from truerank.ranking.backends.kernels import rank_given, rank_sampled
-from truerank.ranking.designs import Levels
+from truerank.ranking.backends.kernels import rank_fixed_negatives, rank_sampled
 from truerank.ranking.rows import Rows
 from truerank.ranking.scorer import check_real
+from truerank.ranking.stages import Stages, most_rivals
 
 Scratch = tuple[NDArray[np.uint8], Int]
 
@@ -42,10 +42,10 @@ class Backend(Protocol):
     def full(self, rows: Rows) -> Int:
         """Ranks among all candidates."""
 
-    def sampled(self, rows: Rows, levels: Levels, replacement: bool) -> tuple[Int, Int]:
+    def sampled(self, rows: Rows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
         """Ranks among sampled candidates, and how many these were, the target included."""
 
-    def given(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
+    def fixed_negatives(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
         """Ranks among the given negatives, ``negatives[indptr[k]:indptr[k + 1]]`` of row k."""
 
 
@@ -84,20 +84,21 @@ class CompiledBackend(ABC):
     def from_parts(cls, parts: dict[str, NDArray[Any]]) -> Self:
         """The backend back from its arrays."""
 
-    def sampled(self, rows: Rows, levels: Levels, replacement: bool) -> tuple[Int, Int]:
+    def sampled(self, rows: Rows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
         rank, size = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
         with scratch(self.n_items) as room:
             rank_sampled(
                 self.arrays(), rows.users, rows.targets, rows.keys,
-                rows.excluded_indptr, rows.excluded_items, rows.n_candidates, self.n_items,
-                (levels.sizes, levels.go_on, levels.keep), replacement, rows.ties,
+                rows.excluded_indptr, rows.excluded_items, rows.n_candidates,
+                most_rivals(rows.n_candidates, replacement), self.n_items,
+                (stages.sizes, stages.max_rank, stages.continue_prob), replacement, rows.ties,
                 room, (rank, size),
             )  # fmt: skip
         return rank, size
 
-    def given(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
+    def fixed_negatives(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
         rank = np.empty(len(rows), np.int64)
-        rank_given(
+        rank_fixed_negatives(
             self.arrays(), rows.users, rows.targets, indptr, negatives, rows.ties, rank,
         )  # fmt: skip
         return rank

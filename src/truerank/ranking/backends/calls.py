@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.arrays import Int
+from truerank.arrays import Float, Int
 from truerank.errors import InvalidDataError
 from truerank.numerics.ties import ABOVE, TIED_ABOVE, compare_tied, rank_in_row, ranks_from
 from truerank.ranking.backends.base import as_float, scratch
-from truerank.ranking.designs import Levels
-from truerank.ranking.draws import draw_rivals, keep_chance, mark, unmark
+from truerank.ranking.draws import continue_chance, draw_rivals, mark, unmark
 from truerank.ranking.rows import Rows
 from truerank.ranking.scorer import Scorer, checked_scores
+from truerank.ranking.stages import Stages, follow_stages, most_rivals
 
 BLOCK_BYTES = 64 * 2**20
 """Most that one call of a foreign scorer may return."""
@@ -59,35 +59,28 @@ class CallBackend:
                     )
         return rank
 
-    def sampled(self, rows: Rows, levels: Levels, replacement: bool) -> tuple[Int, Int]:
-        n = len(rows)
-        counts, drawn = np.zeros((3, n), np.int64), np.zeros(n, np.int64)
-        rank, active = np.ones(n, np.int64), np.arange(n)
-        for level, size in enumerate(levels.sizes):
-            # As many as there are would mean an exact rank, which repeated draws are not.
-            most = rows.n_candidates[active] - (2 if replacement else 1)
-            wanted = np.minimum(size - 1, most)
-            for some in _slices(active, int((wanted - drawn[active]).max(initial=1)) + 1):
-                # Whoever is still active has drawn every earlier level in full.
-                start, stop = int(drawn[some[0]]), wanted[np.searchsorted(active, some)]
-                lists = [
-                    self._draw(rows, int(row), start, int(end), replacement)
-                    for row, end in zip(some, stop, strict=True)
-                ]
-                self._count(rows, some, lists, counts)
-            drawn[active] = wanted
-            whole = (wanted == most) & (not replacement)
-            better, tied, heads = counts[:, active]
-            rank[active] = ranks_from(better, tied, heads, rows.tie_rule, whole)
-            chance = np.array([keep_chance(rows.keys[row], level) for row in active])
-            now, last = rank[active], levels.go_on[level]
-            going = (now < last) | ((now == last) & (chance < levels.keep[level]))
-            active = active[going & (wanted < most)]
-            if len(active) == 0:
-                break
-        return rank, drawn + 1
+    def sampled(self, rows: Rows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
+        counts = np.zeros((3, len(rows)), np.int64)
+        most = most_rivals(rows.n_candidates, replacement)
 
-    def given(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
+        def meet(active: NDArray[Any], drawn: Int, wanted: Int) -> Int:
+            start = int(drawn[0])  # whoever is still active has drawn every earlier stage in full
+            for some in _slices(np.arange(len(active)), int(wanted.max()) - start + 1):
+                lists = [
+                    self._draw(rows, int(row), start, int(stop), replacement)
+                    for row, stop in zip(active[some], wanted[some], strict=True)
+                ]
+                self._count(rows, active[some], lists, counts)
+            whole = (wanted == most[active]) & (not replacement)
+            better, tied, heads = counts[:, active]
+            return ranks_from(better, tied, heads, rows.tie_rule, whole)
+
+        def chance(stage: int, active: NDArray[Any]) -> Float:
+            return np.array([continue_chance(rows.keys[row], stage) for row in active])
+
+        return follow_stages(stages, rows.n_candidates, replacement, meet, chance)
+
+    def fixed_negatives(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
         counts = np.zeros((3, len(rows)), np.int64)
         longest = int(np.diff(indptr).max(initial=0)) + 1
         for some in _slices(np.arange(len(rows)), longest):

@@ -61,7 +61,7 @@ class FactorBackend(CompiledBackend):
                 read_only(item.astype(np.float32, copy=False)),
                 read_only(user),
                 read_only(item),
-                read_only(margins(norms, longest, user.shape[1])),
+                read_only(error_bounds(norms, longest, user.shape[1])),
                 read_only(_unit(user.shape[1]) * norms),
                 read_only(item_norms.astype(np.float32)),
             )
@@ -131,8 +131,8 @@ def _exact_ranks(better: Int, tied: Int, rows: Rows) -> Int:
     return ranks_from(better, tied, np.zeros_like(tied), rows.tie_rule, whole)
 
 
-def margins(norms: NDArray[np.float64], longest: float, d: int) -> NDArray[np.float64]:
-    """How far any float32 score of each user may lie from the true one; see :mod:`.scores`."""
+def error_bounds(norms: NDArray[np.float64], longest: float, d: int) -> NDArray[np.float64]:
+    """How far any float32 score of each user may lie from the true one; see :mod:`.rounding`."""
     return np.asarray(_unit(d) * norms * longest + UNDERFLOW)
 
 

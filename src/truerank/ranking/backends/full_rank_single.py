@@ -1,9 +1,10 @@
-"""Exact ranks of one target per user from factors: counted by :mod:`.lanes`, near ones decided.
+"""Exact ranks of one target per user from factors: counted in registers, near ones decided.
 
-The items come in tiles, small enough to stay in the cache while all panels of users pass. In a
-tile every target has two bounds, its score less and plus the doubt that float32 leaves: above the
-upper one a rival surely wins, below the lower one it surely loses. Where others than the target
-itself are between, the strip of the tile that holds them is decided anew for that target.
+Scores are counted by :mod:`truerank.numerics.simd_counting`. The items come in tiles, small enough
+to stay in the cache while all panels of users pass. In a tile every target has two bounds, its
+score less and plus the error bound of float32: above the upper one a rival surely wins, below the
+lower one it surely loses. Where others than the target itself are between, the strip of the tile
+that holds them is decided anew for that target.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from truerank.ranking.backends.rounding import (
     decide_near,
     exact_dot,
     fast_dot,
-    guard_of,
+    rounding_guard,
 )
 
 TILE_FLOATS = 96 * 1024
@@ -41,7 +42,7 @@ STRIP = 16 * STEP
 """Items after which the counts are noted, so that near ones need not be looked for far."""
 
 SURE = 4.0
-"""So many doubts away from the target, every way of rounding says the same of an item."""
+"""So many error bounds away from the target, every way of rounding says the same of an item."""
 
 NONE = np.int64(-1)
 """No strip. Of a kind that is compiled together with the numbers of strips."""
@@ -125,15 +126,15 @@ def count_one_target(scorer: FactorArrays, block: Block) -> None:
 
 @njit(nogil=True, cache=True)
 def _set_bounds(scorer: FactorArrays, block: Block, tile: Tile, room: Room) -> None:
-    """One doubt for the tile, that of its longest item: two bounds, and no more to compute."""
+    """One error bound for the tile, that of its longest item, hence two bounds of its scores."""
     longest = np.float32(0.0)
     for item in range(tile.first, tile.last):
         longest = max(longest, scorer.item_norm[item])
     for k in range(len(block.users)):
-        widest = scorer.slope[block.users[k]] * np.float64(longest)
-        doubt = ROUND_UP * (widest + guard_of(block.own[k]))
-        room.bounds[k // PANEL, HIGH, k % PANEL] = np.float32(block.own[k] + doubt)
-        room.bounds[k // PANEL, LOW, k % PANEL] = np.float32(block.own[k] - doubt)
+        widest = scorer.error_coefficient[block.users[k]] * np.float64(longest)
+        error_bound = ROUND_UP * (widest + rounding_guard(block.own[k]))
+        room.bounds[k // PANEL, HIGH, k % PANEL] = np.float32(block.own[k] + error_bound)
+        room.bounds[k // PANEL, LOW, k % PANEL] = np.float32(block.own[k] - error_bound)
 
 
 @njit(nogil=True, cache=True)
@@ -187,7 +188,7 @@ def _settled(
     excluded: tuple[int, int],
     scored: int,
 ) -> bool:
-    """Add the counts after strip ``since`` up to ``strip`` to user k, if they leave no doubt.
+    """Add the counts after strip ``since`` up to ``strip`` to user k, if they leave nothing open.
 
     Of the excluded ones ``room.scores`` holds scores, from number ``scored`` on, rounded in
     another way than they were counted: one near the target may have been counted or not.
@@ -220,7 +221,7 @@ def _settled(
 def _look_closer(
     scorer: FactorArrays, block: Block, k: int, tile: Tile, room: Room, begin: int
 ) -> None:
-    """Add a tile to user k strip by strip; where there is doubt, from the scores themselves."""
+    """Add a tile to user k strip by strip; where something is open, from the scores themselves."""
     user, target, e = block.users[k], block.targets[k], begin
     high, low = room.bounds[k // PANEL, HIGH, k % PANEL], room.bounds[k // PANEL, LOW, k % PANEL]
     for strip in range(-(-(tile.last - tile.first) // STRIP)):

@@ -1,4 +1,4 @@
-"""Ranks of a block of rows under each design, compiled. :mod:`.scores` says what decides."""
+"""Ranks of a block of rows under each design, compiled. :mod:`.rounding` says what decides."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from truerank.ranking.backends.rounding import (
     count_among,
     exact_dot,
     fill_row,
-    guard_of,
+    rounding_guard,
 )
-from truerank.ranking.draws import draw_rivals, keep_chance, mark, unmark
+from truerank.ranking.draws import continue_chance, draw_rivals, mark, unmark
+from truerank.ranking.stages import goes_on
 
 STEP = 64
 """Scores looked at together where some of a tile are too near to say."""
 
 ROUND_UP = 1.0 + 2.0**-20
-"""Thresholds are rounded to float32: the doubt is a little more than its formula."""
+"""Thresholds are rounded to float32: the error bound is a little more than its formula."""
 
 
 @njit(nogil=True, cache=True)
@@ -34,31 +35,30 @@ def rank_sampled(
     excluded_indptr: NDArray[np.int64],
     excluded_items: NDArray[np.int32],
     n_candidates: NDArray[np.int64],
+    most: NDArray[np.int64],
     n_items: int,
-    levels: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
+    stages: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]],
     replacement: bool,
     ties: Ties,
     scratch: tuple[NDArray[np.uint8], NDArray[np.int64]],
     out: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> None:
-    """Rank and sample size of each row, the sample grown level by level.
+    """Rank and sample size of each row, the sample grown stage by stage.
 
-    ``keys`` are the starting words of the draws; ``levels`` are sample sizes, the largest rank
-    that goes on from each, and that rank's probability to; ``scratch`` is marks, and room for the
-    rivals.
+    ``keys`` are the starting words of the draws; ``most`` how many rivals may be drawn; ``stages``
+    are sample sizes, the largest rank that goes on from each, and that rank's probability to;
+    ``scratch`` is marks, and room for the rivals.
     """
-    sizes, go_on, keep = levels
+    sizes, max_rank, continue_prob = stages
     marks, rivals = scratch
     out_rank, out_size = out
     for row in range(len(users)):
         user, target, key = users[row], targets[row], keys[row]
         excluded = excluded_items[excluded_indptr[user] : excluded_indptr[user + 1]]
-        # As many as there are would mean an exact rank, which repeated draws are not.
-        most = n_candidates[row] - (2 if replacement else 1)
         mark(marks, target, excluded)
         better, tied, heads, used, drawn, rank = 0, 0, 0, 0, 0, 1
-        for level in range(len(sizes)):
-            wanted = min(sizes[level] - 1, most)
+        for stage in range(len(sizes)):
+            wanted = min(sizes[stage] - 1, most[row])
             used = draw_rivals(
                 rivals, drawn, wanted, key, used, n_items, n_candidates[row] - 1, replacement, marks
             )
@@ -67,11 +67,11 @@ def rank_sampled(
             tied += more[1]
             heads += more[2]
             drawn = wanted
-            whole = drawn == most and not replacement
+            whole = drawn == most[row] and not replacement
             rank = rank_from(better, tied, heads, ties.rule, whole)
-            if drawn == most or rank > go_on[level]:
-                break
-            if rank == go_on[level] and keep_chance(key, level) >= keep[level]:
+            chance = continue_chance(key, stage)
+            go_on = goes_on(rank, max_rank[stage], continue_prob[stage], chance)
+            if drawn == most[row] or not go_on:
                 break
         unmark(marks, target, excluded, rivals, drawn)
         out_rank[row] = rank
@@ -79,7 +79,7 @@ def rank_sampled(
 
 
 @njit(nogil=True, cache=True)
-def rank_given(
+def rank_fixed_negatives(
     scorer: Any,
     users: NDArray[np.int64],
     targets: NDArray[np.int64],
@@ -159,20 +159,20 @@ def count_in_tile(
             tile[k, excluded_items[at] - first_item] = -np.inf
             at += 1
         cursor[k] = at
-        # One doubt for the tile, that of its longest item: two thresholds, and no more to compute.
-        widest = scorer.slope[user] * np.float64(longest)
+        # One error bound for the tile, that of its longest item: two thresholds and no more.
+        widest = scorer.error_coefficient[user] * np.float64(longest)
         for row in range(row_indptr[k], row_indptr[k + 1]):
-            doubt = ROUND_UP * (widest + guard_of(own[row]))
-            low, high = np.float32(own[row] - doubt), np.float32(own[row] + doubt)
+            error_bound = ROUND_UP * (widest + rounding_guard(own[row]))
+            low, high = np.float32(own[row] - error_bound), np.float32(own[row] + error_bound)
             place = targets[row] - first_item
-            above, around = count_around(tile, k, 0, width, low, high)
+            above, around = count_above_and_near(tile, k, 0, width, low, high)
             better[row] += above
             # The target itself is always among those too near to say.
             if around == np.int64(0 <= place < width):
                 continue
             for first in range(0, width, STEP):
                 last = min(first + STEP, width)
-                if count_around(tile, k, first, last, low, high)[1] == 0:
+                if count_above_and_near(tile, k, first, last, low, high)[1] == 0:
                     continue
                 for j in range(first, last):
                     if j != place and low <= tile[k, j] <= high:
@@ -184,7 +184,7 @@ def count_in_tile(
 
 
 @njit(nogil=True, cache=True)
-def count_around(
+def count_above_and_near(
     tile: NDArray[np.float32],
     k: int,
     start: int,

@@ -42,8 +42,8 @@ class FactorArrays(NamedTuple):
     item32: NDArray[np.float32]
     user: NDArray[Any]
     item: NDArray[Any]
-    margin: NDArray[np.float64]
-    slope: NDArray[np.float64]
+    error_bound: NDArray[np.float64]
+    error_coefficient: NDArray[np.float64]
     item_norm: NDArray[np.float32]
 
 
@@ -85,7 +85,7 @@ def exact_dot(X: NDArray[Any], u: int, Y: NDArray[Any], i: int) -> float:
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def fast_dot(X: NDArray[np.float32], u: int, Y: NDArray[np.float32], i: int) -> np.float32:
-    """The same in float32, in whatever order is fastest; good to within the margin.
+    """The same in float32, in whatever order is fastest; good to within the error bound.
 
     Indexed in place: a view of a row would count references, and threads would fight for them.
     """
@@ -96,7 +96,7 @@ def fast_dot(X: NDArray[np.float32], u: int, Y: NDArray[np.float32], i: int) -> 
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def count_around(
+def count_above_and_reached(
     X: NDArray[np.float32],
     u: int,
     Y: NDArray[np.float32],
@@ -138,8 +138,8 @@ def count_around(
 
 
 @njit(nogil=True, cache=True)
-def guard_of(own: float) -> float:
-    """What rounding a score and its thresholds to float32 may add to the doubt."""
+def rounding_guard(own: float) -> float:
+    """What rounding a score and its thresholds to float32 may add to the error bound."""
     return 2.0**-22 * abs(own) + UNDERFLOW
 
 
@@ -211,13 +211,13 @@ def _count_among(
         ties: Any,
     ) -> tuple[int, int, int]:
         user32, item32 = scorer.user32, scorer.item32
-        # Both scores are rounded here, so they may differ by two margins and yet be equal.
-        own, doubt = fast_dot(user32, user, item32, target), 2.0 * scorer.margin[user]
-        high, low = np.float32(own + doubt), np.float32(own - doubt)
+        # Both scores are rounded here, so they may differ by two error bounds and yet be equal.
+        own, error_bound = fast_dot(user32, user, item32, target), 2.0 * scorer.error_bound[user]
+        high, low = np.float32(own + error_bound), np.float32(own - error_bound)
         better, tied, heads = 0, 0, 0
         for start in range(first, last, STRETCH):
             stop = min(start + STRETCH, last)
-            above, reached = count_around(
+            above, reached = count_above_and_reached(
                 user32, user, item32, rivals, start, stop, last, low, high
             )
             if reached == above:

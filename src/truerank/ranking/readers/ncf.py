@@ -14,7 +14,7 @@ from truerank.arrays import Int
 from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError
 from truerank.numerics.ties import DEFAULT_TIES, TieRule, tie_code
 from truerank.ranking.columns import as_whole
-from truerank.ranking.designs import Given
+from truerank.ranking.designs import FixedNegatives
 from truerank.ranking.header import Header
 from truerank.ranking.rank_models import rank_pairs
 from truerank.ranking.readers.placing import share_of
@@ -74,7 +74,9 @@ def read_ncf_negatives(
     users, items, drawn = _read(negatives)
     _check_lines(users, items, drawn, replacement=replacement)
     if callable(getattr(scores, "score_pairs", None)):
-        table = rank_pairs(scores, users, items, Given(drawn), ties=ties, seed=seed, progress=False)
+        table = rank_pairs(
+            scores, users, items, FixedNegatives(drawn), ties=ties, seed=seed, progress=False
+        )
         counted = table.n_items if n_items is None else as_whole("n_items", n_items)
         header = replace(
             table.header, replacement=replacement, model=model or table.header.model

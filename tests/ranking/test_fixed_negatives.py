@@ -11,7 +11,7 @@ from slow_ranking import TIES, ItemItem, held_by, item_item_scores, make_world, 
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.execution import Serial
-from truerank.ranking import FactorScorer, FunctionScorer, Given, rank_pairs
+from truerank.ranking import FactorScorer, FixedNegatives, FunctionScorer, rank_pairs
 
 WORLD = make_world()
 WEIGHTS = np.rint(np.random.default_rng(2).normal(size=(90, 90))).astype(np.float32)
@@ -44,7 +44,13 @@ def test_a_matrix_of_negatives(kind: str, ties: str) -> None:
     scorer, scores = SCORERS[kind]
     negatives = ncf_like()
     table = rank_pairs(
-        scorer, WORLD.users, WORLD.items, Given(negatives), seed=4, ties=ties, executor=Serial()
+        scorer,
+        WORLD.users,
+        WORLD.items,
+        FixedNegatives(negatives),
+        seed=4,
+        ties=ties,
+        executor=Serial(),
     )
     assert table.rank.tolist() == expected(scores, negatives, ties)
     assert set(table.n_sampled.tolist()) == {21}
@@ -58,7 +64,9 @@ def test_ragged_lists(kind: str) -> None:
     scorer, scores = SCORERS[kind]
     rng = np.random.default_rng(5)
     lists = [row[: rng.integers(1, 20)].tolist() for row in ncf_like()]
-    table = rank_pairs(scorer, WORLD.users, WORLD.items, Given(lists), seed=4, executor=Serial())
+    table = rank_pairs(
+        scorer, WORLD.users, WORLD.items, FixedNegatives(lists), seed=4, executor=Serial()
+    )
     assert table.rank.tolist() == expected(scores, lists, "random")
     assert table.n_sampled.tolist() == [1 + len(row) for row in lists]
 
@@ -67,14 +75,15 @@ def test_the_target_as_its_own_negative() -> None:
     """It ties with itself: NCF counts it against the target, so pessimistic is NCF's rule."""
     scorer = FactorScorer(np.ones((1, 1)), np.array([[3.0], [2.0], [1.0]]))
     rank = {
-        ties: int(rank_pairs(scorer, [0], [1], Given([[1, 2]]), ties=ties).rank[0]) for ties in TIES
+        ties: int(rank_pairs(scorer, [0], [1], FixedNegatives([[1, 2]]), ties=ties).rank[0])
+        for ties in TIES
     }
     assert rank == {"optimistic": 1, "random": 1, "half": 2, "pessimistic": 2}
 
 
 def test_only_the_random_rule_needs_the_seed() -> None:
     scorer, _ = SCORERS["factors"]
-    given = Given(ncf_like())
+    given = FixedNegatives(ncf_like())
     by_rule = {
         ties: rank_pairs(scorer, WORLD.users, WORLD.items, given, seed=4, ties=ties).header.seed
         for ties in TIES
@@ -83,7 +92,7 @@ def test_only_the_random_rule_needs_the_seed() -> None:
 
 
 def test_taking_rows_keeps_each_list() -> None:
-    given = Given([[5], [1, 2, 3], [7, 8]])
+    given = FixedNegatives([[5], [1, 2, 3], [7, 8]])
     some = given.take(np.array([2, 0, 2]))
     assert some.indptr.tolist() == [0, 2, 3, 5]
     assert some.items.tolist() == [7, 8, 5, 7, 8]
@@ -104,7 +113,7 @@ def test_taking_rows_keeps_each_list() -> None:
 )
 def test_what_is_no_list_of_negatives(negatives: Any, sentence: str) -> None:
     with pytest.raises(InvalidDataError, match=sentence):
-        Given(negatives)
+        FixedNegatives(negatives)
 
 
 def test_wrong_row_count() -> None:
@@ -112,7 +121,7 @@ def test_wrong_row_count() -> None:
     with pytest.raises(
         InvalidArgumentError, match="negatives must be 2 rows, one per pair, got '3 rows'"
     ):
-        rank_pairs(scorer, [0, 1], [2, 3], Given([[1], [2], [3]]))
+        rank_pairs(scorer, [0, 1], [2, 3], FixedNegatives([[1], [2], [3]]))
 
 
 def test_items_that_do_not_exist() -> None:
@@ -120,4 +129,4 @@ def test_items_that_do_not_exist() -> None:
     with pytest.raises(
         InvalidArgumentError, match="negatives must be item indices below 90, got 90"
     ):
-        rank_pairs(scorer, [0, 1], [2, 3], Given([[1], [90]]))
+        rank_pairs(scorer, [0, 1], [2, 3], FixedNegatives([[1], [90]]))

@@ -139,6 +139,13 @@ def test_absolute_and_relative_errors_agree() -> None:
     assert a.wanted != b.wanted
 
 
+def test_the_old_name_of_what_is_wanted_warns() -> None:
+    found = some_plan()
+    with pytest.warns(DeprecationWarning, match="'wish' of Plan is called 'wanted' now"):
+        assert found.wish == found.wanted
+    assert found.to_dict()["wish"] == found.to_dict()["wanted"]
+
+
 def test_as_a_frame_and_as_json() -> None:
     pytest.importorskip("pandas")
     found = some_plan()

@@ -1,21 +1,26 @@
-r"""What low-rank linear models share: :math:`W = A B^\top`, never written out."""
+r"""Linear models of low rank: :math:`W = A B^\top`, never written out, and its scores."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from truerank.arrays import Indices
 from truerank.data.interactions import Interactions
+from truerank.models.base import TrainingInfo
 from truerank.models.factor_model import FactorModel
+from truerank.models.scores_of_pairs import score_pairs_by_rows
 from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.memory import check_room
 from truerank.numerics.products import sparse_times
 from truerank.numerics.threads import on_all_cores
 
 
-class EncoderModel(FactorModel):
+class LowRankModel(FactorModel):
     r"""A linear autoencoder of rank :math:`k`: user factors :math:`XA`, item factors :math:`B`.
 
     Scores are :math:`(x_u A) \cdot b_i`, for known users and new ones alike. Memory: two
@@ -47,3 +52,34 @@ class EncoderModel(FactorModel):
     def item_item_matrix(self) -> NDArray[Any]:
         r""":math:`W = A B^\top` written out, n_items x n_items: for small catalogues."""
         return np.asarray(self.encoder @ self.item_factors.T)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LowRankScorer:
+    r"""Scores :math:`x_u (UV^\top - \mathrm{diag}(UV^\top))`.
+
+    The diagonal matters only for items that the user has already.
+    """
+
+    history: sparse.csr_array
+    U: NDArray[Any]
+    V: NDArray[Any]
+    name: str = "EDLAE"
+    folded_from: TrainingInfo | None = None
+
+    @property
+    def n_items(self) -> int:
+        return len(self.V)
+
+    def score_all(self, users: Indices) -> NDArray[Any]:
+        """Scores of all items, shape ``(len(users), n_items)``."""
+        x = self.history[users]
+        scores = (x @ self.U) @ self.V.T
+        own = np.einsum("ik,ik->i", self.U, self.V)
+        row = np.repeat(np.arange(len(scores)), np.diff(x.indptr))
+        scores[row, x.indices] -= x.data * own[x.indices]
+        return np.asarray(scores)
+
+    def score_pairs(self, users: Indices, items: Indices) -> NDArray[Any]:
+        """Scores of given items, in the shape of ``items``."""
+        return score_pairs_by_rows(self.score_all, users, items, self.n_items)

@@ -13,7 +13,7 @@ from scipy import stats
 import truerank as tr
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.estimators.simulate import simulate
-from truerank.ranking.designs import Levels
+from truerank.ranking.stages import Stages
 
 FALSE_ALARM = 1e-4
 N_USERS, N_ITEMS = 4_000, 500
@@ -144,7 +144,7 @@ def test_levels_of_an_earlier_table_are_kept() -> None:
     rng = np.random.default_rng(6)
     exact = tr.RankTable.from_arrays(rng.integers(1, 40, 3_000), 5_000, 5_000)
     first = simulate(exact, tr.Adaptive(budget=200), seed=1)
-    levels = Levels.from_dict(first.header.design["levels"])
-    again = simulate(exact, tr.Adaptive(budget=200), seed=1, levels=levels)
+    stages = Stages.from_dict(first.header.design["levels"])
+    again = simulate(exact, tr.Adaptive(budget=200), seed=1, stages=stages)
     assert np.array_equal(first.rank, again.rank)
     assert np.array_equal(first.n_sampled, again.n_sampled)

@@ -1,0 +1,116 @@
+"""Stages of a sample that grows: its sizes, who goes on, and the one loop that follows them.
+
+A sample of one size is one stage. A row that goes on from a stage keeps the rivals it has met and
+meets more of them, up to the size of the next stage or all that its user has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truerank.arrays import Float, Int
+from truerank.numerics.jit import strict
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Sample sizes, and who goes on from each.
+
+    From stage ``j``, rows of rank below ``max_rank[j]`` go on to stage ``j + 1``, and rows of rank
+    ``max_rank[j]`` with probability ``continue_prob[j]``.
+
+    Attributes:
+        sizes: Sample sizes, the target included, ascending.
+        max_rank: Largest rank that may go on, 0 for none.
+        continue_prob: Probability of that rank to go on.
+    """
+
+    sizes: Int
+    max_rank: Int
+    continue_prob: Float
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values, for the header of the table, under the names that files have for them."""
+        return {
+            "sizes": self.sizes.tolist(),
+            "go_on": self.max_rank.tolist(),
+            "keep": self.continue_prob.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """The stages back from plain values."""
+        return cls(
+            np.array(values["sizes"], np.int64),
+            np.array(values["go_on"], np.int64),
+            np.array(values["keep"], np.float64),
+        )
+
+    def capped(self, n_candidates: int, *, replacement: bool) -> Stages:
+        """The stages that a row with so many candidates can reach; the last one stops."""
+        least = 2 if replacement else 1
+        most = max(int(most_rivals(np.asarray(n_candidates), replacement)) + 1, least)
+        enough = np.flatnonzero(self.sizes >= most)
+        last = int(enough[0]) if len(enough) else len(self.sizes) - 1
+        max_rank = self.max_rank[: last + 1].copy()
+        max_rank[-1] = 0
+        sizes = np.minimum(self.sizes[: last + 1], most)
+        return Stages(sizes, max_rank, self.continue_prob[: last + 1])
+
+    def probability(self, stage: int, rank: Int) -> Float:
+        """The probability to go on from a stage with each sampled rank."""
+        last = self.max_rank[stage]
+        return np.where(rank < last, 1.0, np.where(rank == last, self.continue_prob[stage], 0.0))
+
+
+def most_rivals(n_candidates: Int, replacement: bool) -> Int:
+    """The most rivals to draw for rows with so many candidates, the target among them.
+
+    All of them mean an exact rank, which repeated draws never are.
+    """
+    return np.asarray(n_candidates - (2 if replacement else 1))
+
+
+@strict
+def goes_on(rank: int, max_rank: int, continue_prob: float, chance: float) -> bool:
+    """Whether a row goes on from a stage: ``chance < Stages.probability``, compiled."""
+    return rank < max_rank or (rank == max_rank and chance < continue_prob)
+
+
+def follow_stages(
+    stages: Stages,
+    n_candidates: Int,
+    replacement: bool,
+    meet: Callable[[NDArray[Any], Int, Int], Int],
+    chance: Callable[[int, NDArray[Any]], Float],
+) -> tuple[Int, Int]:
+    """Rank and sample size of each row, all rows of a stage together.
+
+    The kernels go through the stages in the same way, a row at a time
+    (:func:`truerank.ranking.backends.kernels.rank_sampled`).
+
+    Args:
+        stages: Sizes, and who goes on.
+        n_candidates: Of each row.
+        replacement: Whether rivals are drawn with replacement.
+        meet: Called with rows, the number of rivals that each has met and the number it is to have
+            met after; gives their ranks. All have met equally many, those of the stages before.
+        chance: Called with a stage and rows: a uniform number for each, which decides.
+    """
+    most = most_rivals(n_candidates, replacement)
+    rank, drawn = np.ones(len(most), np.int64), np.zeros(len(most), np.int64)
+    active = np.arange(len(most))
+    for stage, size in enumerate(stages.sizes):
+        wanted = np.minimum(size - 1, most[active])
+        rank[active] = meet(active, drawn[active], wanted)
+        drawn[active] = wanted
+        going = chance(stage, active) < stages.probability(stage, rank[active])
+        active = active[going & (wanted < most[active])]
+        if len(active) == 0:
+            break
+    return rank, drawn + 1

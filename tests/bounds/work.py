@@ -195,7 +195,9 @@ def learned_linear() -> None:
     for base in bases:
         tr.models.LearnedLinear(**quick).fit(train, base=base.fit(train))
     tr.models.LearnedLinear(threshold=0.001, negative=True, **quick).fit(train, base=bases[0])
-    tr.models.LearnedLinear(l2_range=5.0, remove_positive=False, **quick).fit(train, base=bases[2])
+    tr.models.LearnedLinear(lambda_range=5.0, remove_positive=False, **quick).fit(
+        train, base=bases[2]
+    )
 
 
 MF_SETTINGS: tuple[dict[str, Any], ...] = (

@@ -61,7 +61,7 @@ class TorchSettings:
         n_hidden_positives: Unknown positives of every user, for debiased losses.
         optimiser: ``"adam"``, ``"adagrad"`` or ``"sgd"``, on all parameters in every step.
         learning_rate: Of the first epoch.
-        min_rate: The learning rate is never halved below this.
+        min_learning_rate: The learning rate is never halved below this.
         lr_patience: Checks without a better value before the learning rate is halved.
         l2: Times the parameter, added to its gradient.
         batch_size: Pairs per step.
@@ -83,7 +83,7 @@ class TorchSettings:
     n_hidden_positives: float = 0.0
     optimiser: str = "adam"
     learning_rate: float = 1e-3
-    min_rate: float = 1e-6
+    min_learning_rate: float = 1e-6
     lr_patience: int = 2
     l2: float = 0.0
     batch_size: int = 1024
@@ -104,8 +104,8 @@ class TorchSettings:
         )  # fmt: skip
         check_positive(learning_rate=self.learning_rate)
         check_not_negative(
-            l2=self.l2, min_rate=self.min_rate, popularity_power=self.popularity_power,
-            n_hidden_positives=self.n_hidden_positives,
+            l2=self.l2, min_learning_rate=self.min_learning_rate,
+            popularity_power=self.popularity_power, n_hidden_positives=self.n_hidden_positives,
         )  # fmt: skip
         checked_seed(self.seed)
 
@@ -174,7 +174,7 @@ def train_module(
             history,
             Schedule(
                 rates=(how.learning_rate,), epochs=how.epochs, patience=how.patience,
-                lr_patience=how.lr_patience, min_rate=how.min_rate,
+                lr_patience=how.lr_patience, min_rate=how.min_learning_rate,
                 check_every=how.validation_every,
             ),
             metric=None if users is None else str(users.metric),

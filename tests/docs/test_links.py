@@ -32,7 +32,7 @@ SHORT = re.compile(r"`(tr(?:\.\w+)+)(?:\([^`]*\))?`")
 ROLE = re.compile(r":(?:mod|func|class|data|meth|attr|exc|obj):`~?([\w.]+)`")
 OTHERS_FILES = {"run.txt", "qrels.txt", "benchmarks/Yelp18/MF_CCL_yelp18_x0"}
 """Files of a user, in examples, and of another repository."""
-PENDING = {"add-a-neural-model.md"}
+PENDING = {"add-a-neural-model.md", "docs/counts.md"}
 """Being written or renamed on other branches; to be emptied when they are merged."""
 
 current = [page for page in pages() if ROOT / page != HISTORY]
@@ -66,9 +66,8 @@ def test_files_named_in_a_page_exist(page: Path) -> None:
     text = without_code(text_of(page))
     named = FILE.findall(text) + IN_PLACE.findall(text)
     # A page that tells how to add something says which files are new, and may name them.
-    new = {Path(name).name for line in text.splitlines() if "new" in line for name in FILE.findall(line)}
-    if page.parent.name != "contributing":
-        new = set()
+    told = text.splitlines() if page.parent.name == "contributing" else []
+    new = {Path(name).name for line in told if "new" in line for name in FILE.findall(line)}
     assert not [name for name in named if not _exists(name, page) and Path(name).name not in new]
 
 

@@ -32,7 +32,7 @@ SHORT = re.compile(r"`(tr(?:\.\w+)+)(?:\([^`]*\))?`")
 ROLE = re.compile(r":(?:mod|func|class|data|meth|attr|exc|obj):`~?([\w.]+)`")
 OTHERS_FILES = {"run.txt", "qrels.txt", "benchmarks/Yelp18/MF_CCL_yelp18_x0"}
 """Files of a user, in examples, and of another repository."""
-PENDING = {"add-a-neural-model.md", "docs/counts.md"}
+PENDING = {"add-a-neural-model.md"}
 """Being written or renamed on other branches; to be emptied when they are merged."""
 
 current = [page for page in pages() if ROOT / page != HISTORY]

@@ -54,8 +54,7 @@ def doubts(
 def _unlike(tables: tuple[Ranks, Ranks]) -> list[str]:
     """Sampled alike, errors cancel in the difference; sampled differently, they do not."""
     first, second = (table.header for table in tables)
-    kinds = first.design.get("kind"), second.design.get("kind")
-    if kinds[0] != kinds[1] or first.replacement != second.replacement:
+    if first.design.kind != second.design.kind or first.replacement != second.replacement:
         return ["the two tables were sampled differently, so their errors do not cancel"]
     if first.seed != second.seed:
         return ["the two tables met different rivals (seeds differ), so noise does not cancel"]

@@ -17,7 +17,7 @@ from truerank.comparison.report_data import (
 from truerank.comparison.summary_text import caution, details, headline, listed
 from truerank.comparison.tables import comparisons_table, is_known, models_table
 from truerank.comparison.verdict import Verdict
-from truerank.ranking import RankTable
+from truerank.ranking import RankTable, Users
 from truerank.report.page import Cell, Chart, Code, Details, Page, Section, Series, Table, Text
 from truerank.version import __version__
 
@@ -272,16 +272,16 @@ def _origin(verdict: Verdict) -> Section:
 
 def design_words(table: RankTable) -> str:
     """The design of a table for people."""
-    design = dict(table.header.design)
-    kind = design.pop("kind", "unknown")
-    inner = design.pop("inner", None)
+    design = table.header.design
     values = [
         f"{name} = {value:,}" if isinstance(value, int) else f"{name} = {value}"
-        for name, value in design.items()
-        if value is not None and not isinstance(value, dict | list) and name != "replacement"
+        for name, value in design.describe().items()
+        if value is not None
+        and not isinstance(value, dict | list)
+        and name not in ("kind", "replacement")
     ]
-    words = f"{kind}, {', '.join(values)}" if values else str(kind)
-    return f"{words}; {inner.get('kind')}" if isinstance(inner, dict) else words
+    words = f"{design.kind}, {', '.join(values)}" if values else design.kind
+    return f"{words}; {design.inner.kind}" if isinstance(design, Users) else words
 
 
 def _span(values: Any) -> str:

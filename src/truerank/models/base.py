@@ -53,7 +53,7 @@ class Model:
     models of :data:`~truerank.models.names.MODELS` for both.
 
     ``adapted`` says after ``fit``, a sentence each, which defaults were adapted to the data
-    (:mod:`.adaptive_defaults`); it is empty where none did.
+    (:mod:`truerank.adaptive_defaults`); it is empty where none was.
 
     What ``fit`` sets cannot be read before: one sentence says what to do instead.
 

@@ -291,7 +291,7 @@ class RankCounts:
         kept = "" if self.bucket is None else ", by buckets of users"
         return (
             f"RankCounts({len(self):,} entries of {int(self.n_rows.sum()):,} rows, "
-            f"{self.header.design_name} design{kept})"
+            f"{self.header.design.kind} design{kept})"
         )
 
     # ---------------------------------------------------------------- frames and files

@@ -30,7 +30,15 @@ from truerank.ranking.checks import (
     name_of,
 )
 from truerank.ranking.columns import as_ids
-from truerank.ranking.designs import Adaptive, Design, FixedNegatives, Full, Sampled, Users
+from truerank.ranking.designs import (
+    Adaptive,
+    Design,
+    FixedNegatives,
+    Full,
+    Sampled,
+    Users,
+    recorded,
+)
 from truerank.ranking.header import CandidateRule, Header
 from truerank.ranking.jobs import BlockTask, RankJob, RowDesign, rank_block, save_job
 from truerank.ranking.rows import Rows
@@ -218,7 +226,8 @@ def _rank(
         weight=np.ones(len(back)),
         n_scored=sizes[back],
         header=Header(
-            design=_described(design, stages),
+            design=recorded(design),
+            stages=stages,
             replacement=bool(getattr(inner, "replacement", False)),
             seed=int(seed) if drawn else None,
             ties=ties,
@@ -243,14 +252,6 @@ def _stages(design: RowDesign, rows: Rows, backend: Backend, seed: int) -> Stage
         return _run(RankJob(pilot.take(some), backend, design, stages), None, progress=False)
 
     return plan_sample_sizes(design, backend.n_items, run, n_pilot=len(pilot), n_rows=len(rows))
-
-
-def _described(design: Design, stages: Stages | None) -> dict[str, Any]:
-    """The design as plain values, with the stages as they were planned."""
-    values = design.describe()
-    if stages is not None:
-        values.get("inner", values)["levels"] = stages.describe()
-    return values
 
 
 def _run(job: RankJob, executor: Executor | None, progress: bool | None) -> tuple[Int, Int]:

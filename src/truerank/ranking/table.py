@@ -254,7 +254,7 @@ class RankTable:
     def __repr__(self) -> str:
         cost = self.n_scored.mean() if len(self) else 0.0
         return (
-            f"RankTable({len(self):,} rows, {self.header.design_name} design, "
+            f"RankTable({len(self):,} rows, {self.header.design.kind} design, "
             f"{int(self.is_exact.sum()):,} exact ranks, {cost:,.1f} scored per row)"
         )
 

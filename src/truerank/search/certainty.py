@@ -83,7 +83,7 @@ def certainty_of(table: RankTable, exam: Examination) -> Certainty | None:
     if exam.exact and not isinstance(exam.design, Users):
         return None
     n_ranked, n_users = table.n_users, len(np.unique(exam.validation.held_out.users))
-    if bool(table.is_exact.all()):
+    if table.all_exact:
         variance = float(np.var(table.per_user(exam.metric)[1], ddof=1)) if n_ranked > 1 else 0.0
         std_error = math.sqrt(variance / n_ranked)
     else:

@@ -17,9 +17,8 @@ were not, 12 had only 1,877 users, and in the others the ratio was 5.1 to 6.1.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from truerank.estimators.bounds.remedies import larger_sample
 from truerank.estimators.problem import Problem
 from truerank.estimators.summary_text import short_number
 from truerank.metrics import Metric, parse
+from truerank.ranking.designs import Foreign, RecordedDesign
 from truerank.ranking.stages import Stages
 
 FACTOR = 5.0
@@ -121,7 +121,7 @@ def blind_spot(
     n_effective: float | None = None,
     value: Callable[[Metric], float] | None = None,
     allowed: CompatibleSet | None = None,
-    design: Mapping[str, Any] | None = None,
+    design: RecordedDesign | None = None,
 ) -> BlindSpot:
     """Find the K whose recall the samples alone do not tell.
 
@@ -139,7 +139,7 @@ def blind_spot(
         value: The estimate's own value of recall@K, at which a K is judged; the smallest that the
             samples allow if not given.
         allowed: The compatible set, if it is at hand.
-        design: The table's design as plain values, for advice that fits it.
+        design: The table's design, for advice that fits it.
     """
     asked = tuple(sorted({int(k) for k in ks if k <= problem.grid.n_items}))
     if not asked or asked[0] < 1:
@@ -149,7 +149,7 @@ def blind_spot(
         allowed = compatible_set(
             problem, shares, level=level, stages=stages, n_effective=n_effective
         )
-    judge = _Judge(problem, allowed, n_rows, value, design or {})
+    judge = _Judge(problem, allowed, n_rows, value, design or Foreign())
     blind = tuple(judge.blind(asked))
     shown = []
     if blind:
@@ -189,7 +189,7 @@ class _Judge:
         allowed: CompatibleSet,
         n_rows: float,
         estimated: Callable[[Metric], float] | None,
-        design: Mapping[str, Any],
+        design: RecordedDesign,
     ) -> None:
         self.grid, self.allowed, self.n_rows = problem.grid, allowed, n_rows
         self.estimated, self.design = estimated, design

@@ -41,6 +41,7 @@ from truerank.arrays import Int
 from truerank.data.id_order import distinct_ids
 from truerank.errors import option
 from truerank.ranking.counts import RankCounts
+from truerank.ranking.designs import Foreign
 from truerank.ranking.table import RankTable
 
 FALSE_ALARMS = 1e-6
@@ -97,7 +98,7 @@ def ceiling_notes(table: RankTable | RankCounts) -> tuple[str, ...]:
     to be cut: only ranks of unknown making are suspected.
     """
     design = table.header.design
-    if design.get("kind") != "foreign" or design.get("lists") is not None:
+    if not isinstance(design, Foreign) or design.lists is not None:
         return ()
     exact = table.is_exact
     rank, n_items = table.rank[exact], table.n_items[exact]
@@ -118,7 +119,7 @@ def ceiling_notes(table: RankTable | RankCounts) -> tuple[str, ...]:
 
 def _shared_ranks(table: RankTable) -> tuple[str, ...]:
     """Exact ranks that several held-out items of one user have in common: those of no list."""
-    if table.header.design.get("kind") != "foreign" or table.n_users == len(table):
+    if not isinstance(table.header.design, Foreign) or table.n_users == len(table):
         return ()
     exact = table.is_exact
     user, rank = distinct_ids(table.user)[1][exact], table.rank[exact]

@@ -19,7 +19,11 @@ from truerank.private_folder import private_folder
 from truerank.ranking.adaptive_budget import PILOT_ROWS, plan_sample_sizes
 from truerank.ranking.backends.base import Backend
 from truerank.ranking.backends.select import backend_for, check_promise
-from truerank.ranking.checks import (
+from truerank.ranking.columns import as_ids
+from truerank.ranking.designs import Adaptive, Design, FixedNegatives, Full, Sampled, Users
+from truerank.ranking.header import CandidateRule, Header
+from truerank.ranking.jobs import BlockTask, RankJob, RowDesign, rank_block, save_job
+from truerank.ranking.request_checks import (
     as_indices,
     check_design,
     check_fixed_negatives,
@@ -29,11 +33,7 @@ from truerank.ranking.checks import (
     fitted_on,
     name_of,
 )
-from truerank.ranking.columns import as_ids
-from truerank.ranking.designs import Adaptive, Design, FixedNegatives, Full, Sampled, Users
-from truerank.ranking.header import CandidateRule, Header
-from truerank.ranking.jobs import BlockTask, RankJob, RowDesign, rank_block, save_job
-from truerank.ranking.rows import Rows
+from truerank.ranking.rows import TargetRows
 from truerank.ranking.stages import Stages
 from truerank.ranking.table import RankTable
 from truerank.rng import Stream, addresses, checked_seed
@@ -194,7 +194,7 @@ def _rank(
     if isinstance(inner, FixedNegatives):
         check_fixed_negatives(inner, len(users), backend.n_items)
         inner = inner if ascending else inner.take(order)
-    rows = Rows.of(
+    rows = TargetRows.of(
         users[order],
         items[order],
         n_items=backend.n_items,
@@ -230,7 +230,7 @@ def _rank(
     )
 
 
-def _stages(design: RowDesign, rows: Rows, backend: Backend, seed: int) -> Stages | None:
+def _stages(design: RowDesign, rows: TargetRows, backend: Backend, seed: int) -> Stages | None:
     """The stages of a sampled design; an adaptive one with a budget asks a pilot first."""
     if isinstance(design, Sampled):
         return design.stages(backend.n_items)

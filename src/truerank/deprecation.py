@@ -8,7 +8,7 @@ from functools import wraps
 from importlib import import_module
 from typing import Any, TypeVar, cast
 
-from truerank.errors import InvalidArgumentError
+from truerank.errors import InvalidArgumentError, OldNameWarning
 
 Renamed = TypeVar("Renamed", bound=Callable[..., Any])
 
@@ -72,7 +72,7 @@ def old_name(what: str, new: str, stacklevel: int = 3) -> None:
     """Say that a name is old, to whoever called the caller."""
     warnings.warn(
         f"{what} is called {new!r} now; the old name goes with the next release",
-        DeprecationWarning,
+        OldNameWarning,
         stacklevel=stacklevel,
     )
 

@@ -14,7 +14,6 @@ from truerank.adapters.choice import library_of
 from truerank.adapters.numbering import Numbering
 from truerank.adapters.scorers import (
     CalledScorer,
-    NamedFactors,
     by_factors,
     by_item_item,
 )
@@ -58,7 +57,7 @@ def test_the_library_is_known_by_the_module_of_a_class_or_its_bases() -> None:
 def test_renumbered_scores_are_those_of_the_right_pairs() -> None:
     model = made_by("implicit.als")
     scorer = from_implicit(model, DATA, user_ids=THEIR_USERS, item_ids=THEIR_ITEMS)
-    assert isinstance(scorer, NamedFactors)
+    assert isinstance(scorer, FactorScorer)
     assert np.allclose(scorer.score_all(np.arange(3)), (X @ Y.T)[OURS])
 
 
@@ -94,7 +93,7 @@ def test_unlisted_items_may_score_anything_below_the_list() -> None:
     U, V = np.ones((3, 1)), np.array([[2.0], [1.0], [0.0]])
     shown = np.array([2.0, 1.0, -np.inf])
     called = CalledScorer(lambda users: np.tile(shown, (len(users), 1)), at, "model")
-    assert isinstance(by_factors(called, U, V), NamedFactors)
+    assert isinstance(by_factors(called, U, V), FactorScorer)
     assert by_factors(called, U, np.array([[2.0], [1.0], [1.5]])) is called
 
 

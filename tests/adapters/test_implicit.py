@@ -10,9 +10,10 @@ from adapter_world import TRAIN, OwnList, check_against_lists, check_pairs, libr
 from scipy import sparse
 
 from truerank.adapters import from_implicit, scorer_for
-from truerank.adapters.scorers import CalledScorer, NamedFactors
+from truerank.adapters.scorers import CalledScorer
 from truerank.errors import InvalidArgumentError
 from truerank.models.item_item import ItemItemScorer
+from truerank.ranking.scorer import FactorScorer
 
 library("implicit")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the library
@@ -55,7 +56,7 @@ def own_list(model: Any, matrix: Any, user_ids: Any, item_ids: Any) -> Any:
 def test_factor_models(name: str) -> None:
     model = fitted(FACTORS[name])
     scorer = from_implicit(model, TRAIN)
-    assert isinstance(scorer, NamedFactors)
+    assert isinstance(scorer, FactorScorer)
     assert scorer.name == f"implicit {type(model).__name__}"
     check_against_lists(scorer, own_list(model, MATRIX, TRAIN.user_ids, TRAIN.item_ids))
     check_pairs(scorer)

@@ -10,9 +10,10 @@ from adapter_world import TRAIN, OwnList, check_against_lists, check_pairs, libr
 from scipy import sparse
 
 from truerank.adapters import from_irspack, scorer_for
-from truerank.adapters.scorers import CalledScorer, NamedFactors
+from truerank.adapters.scorers import CalledScorer
 from truerank.errors import InvalidArgumentError
 from truerank.models.item_item import ItemItemScorer
+from truerank.ranking.scorer import FactorScorer
 
 irspack = library("irspack")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the library
@@ -22,8 +23,8 @@ MODELS: dict[str, tuple[Any, type]] = {
     "edlae": (lambda m: irspack.EDLAERecommender(m, reg=10.0), ItemItemScorer),
     "rp3beta": (lambda m: irspack.RP3betaRecommender(m), ItemItemScorer),
     "cosine-knn": (lambda m: irspack.CosineKNNRecommender(m, top_k=15), ItemItemScorer),
-    "ials": (lambda m: irspack.IALSRecommender(m, n_components=8, train_epochs=3), NamedFactors),
-    "svd": (lambda m: irspack.TruncatedSVDRecommender(m, n_components=8), NamedFactors),
+    "ials": (lambda m: irspack.IALSRecommender(m, n_components=8, train_epochs=3), FactorScorer),
+    "svd": (lambda m: irspack.TruncatedSVDRecommender(m, n_components=8), FactorScorer),
     "user-knn": (lambda m: irspack.CosineUserKNNRecommender(m, top_k=15), CalledScorer),
     "top-pop": (lambda m: irspack.TopPopRecommender(m), CalledScorer),
 }

@@ -12,9 +12,10 @@ import pytest
 from adapter_world import SPLIT, TRAIN, OwnList, check_against_lists, check_pairs, library
 
 from truerank.adapters import from_recbole, scorer_for
-from truerank.adapters.scorers import CalledScorer, NamedFactors
+from truerank.adapters.scorers import CalledScorer
 from truerank.data import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.ranking.scorer import FactorScorer
 
 config_of = library("recbole.config").Config
 data_of = library("recbole.data")
@@ -23,7 +24,7 @@ case_study = library("recbole.utils.case_study")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the library
 
 MODELS: dict[str, tuple[dict[str, Any], type]] = {
-    "BPR": ({"embedding_size": 8}, NamedFactors),
+    "BPR": ({"embedding_size": 8}, FactorScorer),
     "MultiDAE": ({"latent_dimension": 8, "mlp_hidden_size": [16]}, CalledScorer),
     "NeuMF": ({"learning_rate": 0.003, "epochs": 5}, CalledScorer),  # by predict, over all pairs
     "EASE": ({"reg_weight": 20.0}, CalledScorer),

@@ -9,9 +9,10 @@ import pytest
 from adapter_world import TRAIN, OwnList, check_against_lists, check_pairs, library
 
 from truerank.adapters import from_rectools, scorer_for
-from truerank.adapters.scorers import CalledScorer, NamedFactors
+from truerank.adapters.scorers import CalledScorer
 from truerank.errors import InvalidArgumentError
 from truerank.models.item_item import ItemItemScorer
+from truerank.ranking.scorer import FactorScorer
 
 models = library("rectools.models")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the library
@@ -27,15 +28,15 @@ MODELS: dict[str, tuple[Any, type]] = {
         lambda: models.ImplicitALSWrapperModel(
             AlternatingLeastSquares(factors=8, iterations=3, random_state=1)
         ),
-        NamedFactors,
+        FactorScorer,
     ),
     "bpr": (
         lambda: models.ImplicitBPRWrapperModel(
             BayesianPersonalizedRanking(factors=8, iterations=20, random_state=1)
         ),
-        NamedFactors,
+        FactorScorer,
     ),
-    "pure-svd": (lambda: models.PureSVDModel(factors=8), NamedFactors),
+    "pure-svd": (lambda: models.PureSVDModel(factors=8), FactorScorer),
     "ease": (lambda: models.EASEModel(regularization=20.0), ItemItemScorer),
     "item-knn": (
         lambda: models.ImplicitItemKNNWrapperModel(CosineRecommender(K=15)),

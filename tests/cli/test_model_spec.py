@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from truerank.cli.model_spec import is_model_file, parse_model
+from truerank.deprecation import OLD_NAMES
+from truerank.models import EASE
 
 from .conftest import Run
 
@@ -60,3 +62,13 @@ def test_defaults_that_gave_way_are_said_beside_the_result(run: Run, tmp_path: P
     assert f"pure-svd: {sentence}\n" in done.err
     asked = run("fit", "--data", "small.csv", "--model", "pure-svd dim=50")
     assert "dim 50 was asked of PureSVD" in asked.sentence
+
+
+def test_an_old_name_of_a_parameter_is_taken_with_a_remark(
+    run: Run, ratings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EASE, OLD_NAMES, {"reg": "l2"}, raising=False)
+    done = run("fit", "--data", ratings, "--model", "ease reg=5", "--json")
+    assert done.code == 0
+    assert done.json["parameters"]["l2"] == 5.0
+    assert "note: the setting 'reg' of ease is called 'l2' now" in done.err

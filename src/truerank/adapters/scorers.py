@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -66,20 +66,13 @@ class CalledScorer:
         return score_pairs_by_rows(self.score_all, users, items, self.n_items)
 
 
-@dataclass(frozen=True, slots=True)
-class NamedFactors(FactorScorer):
-    """Factors with the name of their model."""
-
-    name: str = field(default="factors", kw_only=True)
-
-
 def by_factors(called: CalledScorer, user_factors: Any, item_factors: Any) -> Scorer:
     """The fast path by factors if the model scores so, else by calls."""
     at = called.numbering
     user, item = np.asarray(user_factors), np.asarray(item_factors)
     if not at.is_complete or (len(user), len(item)) != (at.n_users, at.n_items):
         return called
-    fast = NamedFactors(user[at.users], item[at.items], name=called.name)
+    fast = FactorScorer(user[at.users], item[at.items], name=called.name)
     return fast if agree(fast, called) else called
 
 

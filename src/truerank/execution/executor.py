@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures import Executor as Pool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol, TypeVar
 
-from threadpoolctl import threadpool_limits
-
-from truerank.numerics.threads import available_cores, check_workers
+from truerank.checks import check_counts
+from truerank.numerics.threads import as_completed, available_cores
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -60,18 +59,13 @@ class Threads:
     in_process: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
-        check_workers(self.workers)
+        check_counts(workers=self.workers)
 
     def imap(
         self, fn: Callable[[Task], Result], tasks: Iterable[Task]
     ) -> Iterator[tuple[int, Result]]:
         """In the order in which they finish."""
-        with threadpool_limits(limits=1), ThreadPoolExecutor(self.workers) as pool:
-            try:
-                yield from windowed(pool, fn, enumerate(tasks), window=2 * self.workers)
-            except BaseException:  # Ctrl-C included: do not wait for what has not started
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+        return as_completed(fn, tasks, self.workers)
 
 
 def windowed(

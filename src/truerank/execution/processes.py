@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from threadpoolctl import threadpool_limits
 
-from truerank.checks import whole_number
+from truerank.checks import check_counts, whole_number
 from truerank.errors import TruerankError
 from truerank.execution.executor import Result, Task, closed_after, windowed
-from truerank.numerics.threads import available_cores, check_workers
+from truerank.numerics.threads import available_cores
 
 
 class WorkerLostError(TruerankError, RuntimeError):
@@ -36,7 +36,7 @@ class Processes:
     in_process: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        check_workers(self.workers)
+        check_counts(workers=self.workers)
         whole_number("retries", self.retries, least=0)
 
     def imap(

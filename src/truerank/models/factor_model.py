@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.arrays import Indices
 from truerank.data.interactions import Interactions
 from truerank.models.base import Model, TrainingInfo
 from truerank.models.input_checks import check_history
+from truerank.numerics.dot_products import DotProducts
 from truerank.numerics.dtypes import dtype_of
 from truerank.numerics.memory import check_room
 from truerank.rng import Stream, stream
@@ -21,8 +21,8 @@ Factors = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FactorScores:
-    r"""Scores :math:`s_{ui} = w_u \cdot h_i`.
+class FactorScores(DotProducts):
+    r"""Scores :math:`s_{ui} = w_u \cdot h_i`, with a name.
 
     Memory: both matrices, and one dense row per scored user.
 
@@ -38,22 +38,8 @@ class FactorScores:
     name: str = "factors"
     folded_from: TrainingInfo | None = None
 
-    @property
-    def n_items(self) -> int:
-        return len(self.item_factors)
 
-    def score_all(self, users: Indices) -> Factors:
-        """Scores of all items, shape ``(len(users), n_items)``."""
-        return np.asarray(self.user_factors[users] @ self.item_factors.T)
-
-    def score_pairs(self, users: Indices, items: Indices) -> Factors:
-        """Scores of given items, in the shape of ``items``."""
-        return np.asarray(
-            np.einsum("ud,und->un", self.user_factors[users], self.item_factors[items])
-        )
-
-
-class FactorModel(Model, ABC):
+class FactorModel(DotProducts, Model, ABC):
     """A fitted model with factors of users and items: a Scorer for its users, and others.
 
     A model says in :meth:`solve_users` how the vectors of users follow from their histories with
@@ -64,18 +50,6 @@ class FactorModel(Model, ABC):
     user_factors: Factors
     item_factors: Factors
 
-    @property
-    def n_items(self) -> int:
-        return len(self.item_factors)
-
-    def score_all(self, users: Indices) -> Factors:
-        """Scores of all items, shape ``(len(users), n_items)``."""
-        return self._scores().score_all(users)
-
-    def score_pairs(self, users: Indices, items: Indices) -> Factors:
-        """Scores of given items, in the shape of ``items``."""
-        return self._scores().score_pairs(users, items)
-
     def fold_in(self, history: Interactions) -> FactorScores:
         """The same item factors for users known only by their history."""
         check_history(history, self.n_items)
@@ -85,9 +59,6 @@ class FactorModel(Model, ABC):
     @abstractmethod
     def solve_users(self, history: Interactions) -> Factors:
         """User factors for these histories, the items fixed."""
-
-    def _scores(self) -> FactorScores:
-        return FactorScores(self.user_factors, self.item_factors, type(self).__name__)
 
 
 def start_factors(n: int, dim: int, std: float, seed: int, precision: str) -> Factors:

@@ -1,4 +1,4 @@
-"""Every model in one table: what it is called in words, and where its class is."""
+"""Every model in one table: its name in specs and where its class is."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def _flat(state: State) -> dict[str, NDArray[Any]]:
 
 
 def _sentences(header: dict[str, Any]) -> tuple[str, ...]:
-    """Which defaults gave way; earlier versions do not say."""
+    """Which defaults were adapted; earlier versions do not say."""
     said = header.get("adapted", [])
     if not isinstance(said, list) or not all(isinstance(sentence, str) for sentence in said):
         raise ValueError("adapted of another kind")

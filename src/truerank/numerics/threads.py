@@ -6,15 +6,18 @@ import atexit
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
+from itertools import islice
 from queue import SimpleQueue
-from threading import Lock, Thread
-from typing import TypeVar
+from threading import Event, Lock, Thread
+from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from truerank.errors import InvalidArgumentError
+from truerank.checks import check_counts
 
 Task = TypeVar("Task")
+Result = TypeVar("Result")
 Each = Callable[[Callable[[Task], object], Iterable[Task]], None]
 
 
@@ -33,7 +36,7 @@ def on_all_cores(workers: int | None = None) -> Iterator[Each]:  # type: ignore[
     [(0, 0), (1, 1), (2, 4)]
     """
     if workers is not None:
-        check_workers(workers)
+        check_counts(workers=workers)
     n = workers or available_cores()
     crew = _Crew()
     with threadpool_limits(limits=1), closing(crew):
@@ -67,6 +70,49 @@ def on_all_cores(workers: int | None = None) -> Iterator[Each]:  # type: ignore[
         yield each
 
 
+def as_completed(
+    work: Callable[[Task], Result], tasks: Iterable[Task], workers: int
+) -> Iterator[tuple[int, Result]]:
+    """Positions and results of tasks in the order in which threads finish them.
+
+    Two tasks for each thread are under way or waiting, so a million tasks need no room. Who stops
+    reading (Ctrl-C included) waits for what has begun; the rest is not begun.
+
+    >>> sorted(as_completed(lambda x: x * x, range(3), workers=2))
+    [(0, 0), (1, 1), (2, 4)]
+    """
+    numbered, ended = enumerate(tasks), SimpleQueue[tuple[int, Callable[[], Result]]]()
+    waiting, stopped = 0, Event()
+
+    def job(position: int, task: Task) -> None:
+        if stopped.is_set():
+            return
+        try:
+            result = work(task)
+        except BaseException as failure:  # noqa: BLE001  # raised below, in the reader's thread
+            ended.put((position, partial(_raise, failure)))
+        else:
+            ended.put((position, lambda: result))
+
+    with threadpool_limits(limits=1), closing(_Crew()) as crew:
+        try:
+            while True:
+                for position, task in islice(numbered, 2 * workers - waiting):
+                    crew.add(partial(job, position, task), workers)
+                    waiting += 1
+                if not waiting:
+                    return
+                position, result = ended.get()
+                waiting -= 1
+                yield position, result()
+        finally:
+            stopped.set()
+
+
+def _raise(failure: BaseException) -> Any:
+    raise failure
+
+
 class _Crew:
     """Threads that do what is put into a queue; each is started when it is first needed.
 
@@ -85,6 +131,18 @@ class _Crew:
 
     def ask(self, job: Callable[[], None], n: int) -> None:
         """Let ``n`` threads do this job, or as many as the system has left to give."""
+        for _ in range(min(n, self._started(n))):
+            self._jobs.put(job)
+
+    def add(self, job: Callable[[], None], n: int) -> None:
+        """Let one of ``n`` threads do this job; the caller does it where there is none."""
+        if self._started(n):
+            self._jobs.put(job)
+        else:
+            job()
+
+    def _started(self, n: int) -> int:
+        """Start threads up to ``n``, as far as the system gives them; how many there are."""
         with self._starting:
             while len(self._threads) < n:
                 thread = Thread(target=self._work, daemon=True)
@@ -93,9 +151,7 @@ class _Crew:
                 except RuntimeError:
                     break
                 self._threads.append(thread)
-            n = min(n, len(self._threads))
-        for _ in range(n):
-            self._jobs.put(job)
+            return len(self._threads)
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
@@ -117,9 +173,3 @@ def available_cores() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
         return os.cpu_count() or 1
-
-
-def check_workers(workers: int) -> None:
-    """One clear sentence for a number of workers that makes no sense."""
-    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise InvalidArgumentError("workers", workers, "a whole number, at least 1")

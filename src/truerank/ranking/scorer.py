@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Indices, Scores
 from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.numerics.dot_products import DotProducts
 
 
 @runtime_checkable
@@ -117,11 +118,18 @@ class FunctionScorer:
 
 
 @dataclass(frozen=True, slots=True)
-class FactorScorer:
-    """A Scorer from two factor matrices: the score is the dot product of two rows."""
+class FactorScorer(DotProducts):
+    """A Scorer from two factor matrices: the score is the dot product of two rows.
+
+    Attributes:
+        user_factors: Users x dimensions.
+        item_factors: Items x dimensions.
+        name: What to call the model in tables.
+    """
 
     user_factors: NDArray[Any]
     item_factors: NDArray[Any]
+    name: str = field(default="FactorScorer", kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("user_factors", "item_factors"):
@@ -135,16 +143,3 @@ class FactorScorer:
                 "item_factors", f"{self.item_factors.shape[1]} columns",
                 f"as wide as user_factors ({self.user_factors.shape[1]})",
             )  # fmt: skip
-
-    @property
-    def n_items(self) -> int:
-        return len(self.item_factors)
-
-    def score_all(self, users: Indices) -> Scores:
-        """``user_factors[users] @ item_factors.T``."""
-        return np.asarray(self.user_factors[users] @ self.item_factors.T)
-
-    def score_pairs(self, users: Indices, items: Indices) -> Scores:
-        """Dot products of the pairs. Memory: len(users) x n x d."""
-        x, y = self.user_factors[users], self.item_factors[items]
-        return np.asarray(np.einsum("ud,und->un", x, y))

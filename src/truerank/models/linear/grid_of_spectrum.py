@@ -21,15 +21,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.arrays import Indices
-from truerank.checks import check_l2
+from truerank.checks import check_l2, check_one_of
 from truerank.data.interactions import Interactions
 from truerank.deprecation import renamed_parameters
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidDataError
 from truerank.models.base import TrainingInfo
 from truerank.models.factor_model import FactorScores
 from truerank.models.input_checks import check_history
 from truerank.models.linear.spectrum import Spectrum, decompose
+from truerank.numerics.dot_products import DotProducts
 from truerank.numerics.dtypes import Precision, dtype_of
 from truerank.numerics.memory import check_room
 from truerank.numerics.products import sparse_times
@@ -70,7 +70,7 @@ SHRINKAGES: dict[str, Shrinkage] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GridModel:
+class GridModel(DotProducts):
     """One point of the grid: a Scorer that shares its user side with all others.
 
     Memory: n_items x rank for the item side; ``user_factors`` is a view.
@@ -89,26 +89,11 @@ class GridModel:
     project: Callable[[Interactions], NDArray[Any]] = field(repr=False)
     trained_on: TrainingInfo = field(repr=False)
 
-    @property
-    def n_items(self) -> int:
-        return len(self.item_factors)
-
-    def score_all(self, users: Indices) -> NDArray[Any]:
-        """Scores of all items, shape ``(len(users), n_items)``."""
-        return self._scores().score_all(users)
-
-    def score_pairs(self, users: Indices, items: Indices) -> NDArray[Any]:
-        """Scores of given items, in the shape of ``items``."""
-        return self._scores().score_pairs(users, items)
-
     def fold_in(self, history: Interactions) -> FactorScores:
         """The same items for users known only by their history."""
         rank = self.item_factors.shape[1]
         users = self.project(history)[:, :rank]
         return FactorScores(users, self.item_factors, self.name, self.trained_on)
-
-    def _scores(self) -> FactorScores:
-        return FactorScores(self.user_factors, self.item_factors, self.name)
 
 
 class SpectrumGrid:
@@ -208,5 +193,4 @@ class SpectrumGrid:
 
 def check_family(family: str) -> None:
     """One of the names of :data:`SHRINKAGES`."""
-    if family not in SHRINKAGES:
-        raise InvalidArgumentError("family", family, f"one of {', '.join(SHRINKAGES)}")
+    check_one_of("family", family, SHRINKAGES)

@@ -47,7 +47,7 @@ from truerank.models.mf.settings import (
     checked_negatives_per,
     likely_cause,
 )
-from truerank.numerics.threads import available_cores, check_workers, on_all_cores
+from truerank.numerics.threads import available_cores, on_all_cores
 from truerank.rng import checked_seed
 from truerank.training.batches import WHOLE_BATCH, Plan
 from truerank.training.checkpoints import Checkpoint, plain_settings, read_checkpoint
@@ -289,7 +289,7 @@ class MF(FactorModel):
         check_training_data(interactions)
         check_counts(checkpoint_every=checkpoint_every)
         if workers is not None:
-            check_workers(workers)
+            check_counts(workers=workers)
         if not len(interactions):
             raise InvalidDataError("there is no interaction to learn from; fit needs some")
         learned, judges, adapted = validation_users_of(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from truerank.errors import InvalidArgumentError, InvalidDataError, Message, option
 from truerank.ranking.columns import as_whole
+from truerank.ranking.designs import Foreign
 from truerank.ranking.header import Header
 from truerank.ranking.readers.repeats import refuse_repeats
 from truerank.ranking.readers.sources import Source
@@ -90,7 +91,7 @@ def read_ranks(
     return RankTable.from_arrays(
         **columns,
         header=Header(
-            design={"kind": "foreign", "source": "ranks"},
+            design=Foreign({"source": "ranks"}),
             replacement=replacement,
             model=model,
             version=__version__,

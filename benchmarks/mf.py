@@ -31,12 +31,12 @@ import truerank as tr
 from truerank.execution import available_cores
 from truerank.losses import resolve
 from truerank.models.factor_model import start_factors
-from truerank.models.mf.batches import WHOLE_BATCH, Plan
-from truerank.models.mf.draws import Law, Pairs
-from truerank.models.mf.objective import objective_of
-from truerank.models.mf.rows import Step, Table
 from truerank.models.mf.steps import TILE, Steps
 from truerank.numerics.threads import on_all_cores
+from truerank.training.batches import WHOLE_BATCH, Plan
+from truerank.training.negative_sampling import NegativeSampler, Pairs
+from truerank.training.objective import objective_of
+from truerank.training.optimisers import Step, Table
 
 DIM, BATCH, RATE, SHARED, OWN = 64, 1024, 1e-3, 800, 64
 LOSSES: dict[str, tuple[dict[str, float], bool]] = {
@@ -104,7 +104,8 @@ def ours(
     plan = Plan(0, 0 if shared else n, n if shared else 0, False, False, sharing=sharing)
     objective = objective_of(
         loss=loss, parameters=parameters, pairs=Pairs.of(data), user_of_pair=data.users,
-        law=Law.uniform(), plan=plan, cosine=cosine, correct=False, hidden=0.0, alpha=0.0,
+        sampler=NegativeSampler.uniform(), plan=plan, cosine=cosine, correct=False, hidden=0.0,
+        alpha=0.0,
     )  # fmt: skip
     users, items = (Table.of(side, optimiser) for side in start(data))
     per_epoch, epoch = -(-len(data) // BATCH), 0

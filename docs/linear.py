@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from truerank.models import EDLAE, LRR, Nearby
+from truerank.models import EDLAE, LRR, LearnedLinear
 from truerank.report.figures import save_figure
 from truerank.report.figures_linear import learned_lambdas_figure, shrinkage_figure
 from truerank.reproduce.claims import LEVEL, Answer, answers
@@ -51,12 +51,12 @@ def main() -> None:
         PAGE.write_text(text, encoding="utf-8")
 
 
-def learned_penalties(table: LinearTable) -> Nearby:
+def learned_penalties(table: LinearTable) -> LearnedLinear:
     """Lambdas learned from a start that is somewhat too large, as the dissertation's figure has."""
     best = table.line(table.recipe.row("LRR")).setting
     l2 = START * best["l2"]
     history = table.judges.fold_in or table.judges.train
-    return Nearby(c=REACH * l2, head_tail=False).fit(
+    return LearnedLinear(lambda_range=REACH * l2, head_tail=False).fit(
         table.test.train,
         base=LRR(l2=l2, dim=best["dim"]),
         spectrum=table.spectrum,
@@ -78,7 +78,7 @@ def rounds_of(table: LinearTable) -> str:
     return _table(["dim", "solver", *(f"round {i}" for i in shown), "lowest"], rows)
 
 
-def draw(table: LinearTable, lines: Sequence[Line], learned: Nearby, folder: Path) -> None:
+def draw(table: LinearTable, lines: Sequence[Line], learned: LearnedLinear, folder: Path) -> None:
     """The two figures of the chapter."""
     chosen = {line.row.name: line.setting for line in lines}
     l2, mf = chosen["LRR"]["l2"], chosen["MF (closed form)"]["l2"]
@@ -131,7 +131,7 @@ def verdicts(recipe: Recipe, found: Sequence[Answer]) -> str:
     return _table(heads, rows)
 
 
-def page(table: LinearTable, lines: Sequence[Line], learned: Nearby) -> str:
+def page(table: LinearTable, lines: Sequence[Line], learned: LearnedLinear) -> str:
     """The whole page."""
     recipe, test = table.recipe, table.test
     lambdas, k = learned.lambdas, len(learned.lambdas)
@@ -164,7 +164,7 @@ def page(table: LinearTable, lines: Sequence[Line], learned: Nearby) -> str:
         n_tests=len(found),
         level=f"{LEVEL:.0%}",
         l2=START * chosen["LRR"]["l2"],
-        c=learned.c,
+        c=learned.lambda_range,
         epochs=learned.best_epoch,
         conjecture="Nothing was learned: the start was best for the validation users."
         if learned.best_epoch == 0

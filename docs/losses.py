@@ -295,8 +295,8 @@ tables before had the models of the validation runs; 4 of 18 rows fell short. Fo
 fourth one all losses were given as many settings (BPR on gowalla had more). The last of each starts
 its best one before (on cosines, where it had both) from vectors of length 0.001, as the published
 code does (`embedding_initializer`: 1e-4 in each of 64 dimensions); with a cosine that is a faster
-start. Two trainings of CCL that led there (validation {select} .1406 with rate 1e-4, .1418 with
-`plateau` 3) are no part of the table, nor are ten with sets of negatives
+start. Two trainings of CCL that led there (validation {select} .1406 with learning_rate
+1e-4, .1418 with `lr_patience` 3) are no part of the table, nor are ten with sets of negatives
 ([decision 10](decisions/0010-sets-of-negatives.md)).
 Every single choice was made by the validation users; that there was more to be done was seen on
 the test.

@@ -26,12 +26,13 @@ WORK = {
 for loss in ("bpr", "bce", "infonce", "mine", "ccl", "mse_debiased", "infonce_debiased"):
     model = tr.models.MF(loss, n_negatives=200, similarity="cosine", epochs=2, dim=64)
     tell(loss, model.fit(data).user_factors)
-for kind in ((16, "dense-adam"), (False, "adagrad"), (False, "sgd")):
-    model = tr.models.MF("mine", shared=kind[0], optimiser=kind[1], l2=0.01, epochs=1, dim=24)
+for kind in ((16, "dense-adam"), ("pair", "adagrad"), ("pair", "sgd")):
+    how = dict(negatives_per=kind[0], optimiser=kind[1])
+    model = tr.models.MF("mine", l2=0.01, epochs=1, dim=24, **how)
     tell(kind, model.fit(data).user_factors)
 """,
     "models": """
-for name in ("ItemKNN", "UserKNN", "EASE", "EDLAE", "SLIM", "Nearby", "DebiasedEASE"):
+for name in ("ItemKNN", "UserKNN", "EASE", "EDLAE", "SLIM", "LearnedLinear", "DebiasedEASE"):
     model = getattr(tr.models, name)()
     tell(name, model.fit(train).score_all(np.arange(300)))
 for name in ("IALS", "WMF", "SVDpp", "DebiasedIALS"):

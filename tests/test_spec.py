@@ -79,7 +79,7 @@ def test_models_are_read_as_they_are_written(kind: str, data: st.DataObject) -> 
 @pytest.mark.parametrize(
     ("text", "settings"),
     [
-        ("lrr l2=[10,30.5], rank=2", {"l2": [10.0, 30.5], "rank": 2}),
+        ("lrr l2=[10,30.5], dim=2", {"l2": [10.0, 30.5], "dim": 2}),
         ("slim nonnegative k=none", {"nonnegative": True, "k": None}),
         ("slim  nonnegative=FALSE,k=3", {"nonnegative": False, "k": 3}),
         ("ease l2=1 l2=2e2", {"l2": 200.0}),

@@ -8,15 +8,20 @@ from functools import wraps
 from importlib import import_module
 from typing import Any, TypeVar, cast
 
-from truerank.errors import InvalidArgumentError
+from truerank.errors import InvalidArgumentError, OldNameWarning
 
 Renamed = TypeVar("Renamed", bound=Callable[..., Any])
 
 OLD_NAMES = "__old_parameter_names__"
+OLD_VALUES = "__old_parameter_values__"
 
 
-def renamed_parameters(**new_of_old: str) -> Callable[[Renamed], Renamed]:
+def renamed_parameters(
+    old_values: Mapping[str, Callable[[Any], Any]] | None = None, /, **new_of_old: str
+) -> Callable[[Renamed], Renamed]:
     """Let a function, or a class when it is made, take parameters by their old names too.
+
+    ``old_values`` has, by old name, what makes the value of today of one of then.
 
     >>> @renamed_parameters(reg="l2")
     ... def penalty(l2=1.0):
@@ -28,15 +33,18 @@ def renamed_parameters(**new_of_old: str) -> Callable[[Renamed], Renamed]:
     >>> str(caught[0].message)
     "the parameter 'reg' of penalty is called 'l2' now; the old name goes with the next release"
     """
+    translations = dict(old_values or {})
 
     def decorate(target: Renamed) -> Renamed:
         if isinstance(target, type):
-            target.__init__ = _translating(target.__init__, target.__name__, new_of_old)  # type: ignore[misc]
+            made = _translating(target.__init__, target.__name__, new_of_old, translations)  # type: ignore[misc]
+            target.__init__ = made  # type: ignore[misc]
             for old, new in new_of_old.items():
                 setattr(target, old, _old_attribute(target.__name__, old, new))
             setattr(target, OLD_NAMES, dict(getattr(target, OLD_NAMES, {})) | new_of_old)
+            setattr(target, OLD_VALUES, dict(getattr(target, OLD_VALUES, {})) | translations)
             return target
-        return cast("Renamed", _translating(target, target.__name__, new_of_old))
+        return cast("Renamed", _translating(target, target.__name__, new_of_old, translations))
 
     return decorate
 
@@ -53,14 +61,18 @@ def current_names(kind: Any, values: Mapping[str, Any], *, warn: bool = False) -
     for old in names if warn else ():
         if old in values:
             old_name(f"the parameter {old!r} of {kind.__name__}", names[old], stacklevel=4)
-    return {names.get(name, name): value for name, value in values.items()}
+    translations: Mapping[str, Callable[[Any], Any]] = getattr(kind, OLD_VALUES, {})
+    return {
+        names.get(name, name): translations.get(name, _as_it_is)(value)
+        for name, value in values.items()
+    }
 
 
 def old_name(what: str, new: str, stacklevel: int = 3) -> None:
     """Say that a name is old, to whoever called the caller."""
     warnings.warn(
         f"{what} is called {new!r} now; the old name goes with the next release",
-        DeprecationWarning,
+        OldNameWarning,
         stacklevel=stacklevel,
     )
 
@@ -86,7 +98,16 @@ def renamed_names(module: str, **new_of_old: str) -> Callable[[str], Any]:
     return find
 
 
-def _translating(function: Any, owner: str, new_of_old: Mapping[str, str]) -> Any:
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _translating(
+    function: Any,
+    owner: str,
+    new_of_old: Mapping[str, str],
+    translations: Mapping[str, Callable[[Any], Any]],
+) -> Any:
     @wraps(function)
     def translated(*args: Any, **given: Any) -> Any:
         for old in [name for name in given if name in new_of_old]:
@@ -96,7 +117,7 @@ def _translating(function: Any, owner: str, new_of_old: Mapping[str, str]) -> An
                     new, given[new], f"given once: {old} is its old name", f"leave {old} out"
                 )
             old_name(f"the parameter {old!r} of {owner}", new)
-            given[new] = given.pop(old)
+            given[new] = translations.get(old, _as_it_is)(given.pop(old))
         return function(*args, **given)
 
     return translated

@@ -98,6 +98,10 @@ class DataWarning(UserWarning):
     """Data were read with a guess, or without some of their rows: look whether that is right."""
 
 
+class OldNameWarning(DeprecationWarning):
+    """A name of the last release was used: it goes with the next one."""
+
+
 class DatasetNotFoundError(TruerankError, FileNotFoundError):
     """A data set is neither here nor can it be fetched."""
 

@@ -43,6 +43,7 @@ class Stream(IntEnum):
     NEARBY = 10
     MF = 11
     SEARCH = 12
+    TORCH = 20
 
 
 def stream(seed: int, purpose: Stream, *key: int) -> np.random.Generator:

@@ -21,7 +21,7 @@ from datetime import datetime
 from typing import Any
 
 from truerank.checks import did_you_mean
-from truerank.deprecation import OLD_NAMES, old_name
+from truerank.deprecation import OLD_NAMES, OLD_VALUES, old_name
 from truerank.errors import InvalidArgumentError
 
 _WORD = re.compile(r"(?:\[[^\]]*\]|[^\s,])+")
@@ -70,6 +70,7 @@ def parse(
     kinds: Iterable[str],
     known: Callable[[str], Mapping[str, Setting]],
     example: str = "",
+    old_kinds: Mapping[str, str] | None = None,
 ) -> Spec:
     """What the text says, or one sentence: what is wrong, what may be said, what was meant.
 
@@ -79,9 +80,13 @@ def parse(
         kinds: The names there are.
         known: The settings of a name.
         example: For the sentence about a name that resembles none.
+        old_kinds: What names of the last release are called now; they are taken with a warning.
     """
     kind, *words = _WORD.findall(text) or [""]
     kinds = list(kinds)
+    if kind in (old_kinds or {}):
+        old_name(f"the {argument} {kind!r}", (old_kinds or {})[kind], stacklevel=4)
+        kind = (old_kinds or {})[kind]
     if kind not in kinds:
         hint = did_you_mean(kind, kinds) or (f"for instance {example!r}" if example else "")
         raise InvalidArgumentError(argument, text, f"one of {', '.join(kinds)}", hint)
@@ -133,8 +138,14 @@ def settings_of(kind: type[Any]) -> dict[str, Setting]:
     for old, new in getattr(kind, OLD_NAMES, {}).items():
         if new in settings:
             now = settings[new]
-            settings[old] = Setting(now.read, now.want, now.flag, new_name=new)
+            translate = getattr(kind, OLD_VALUES, {}).get(old)
+            read = now.read if translate is None else _composed(translate, now.read)
+            settings[old] = Setting(read, now.want, now.flag, new_name=new)
     return settings
+
+
+def _composed(translate: Callable[[Any], Any], read: Callable[[str], Any]) -> Callable[[str], Any]:
+    return lambda text: translate(read(text))
 
 
 def _current(settings: Mapping[str, Setting]) -> list[str]:

@@ -185,34 +185,41 @@ def alternating(dims: Any = (1, 7, 33)) -> None:
 
 
 def learned_linear() -> None:
-    """Dense, sparse and low-rank bases of Nearby."""
+    """Dense, sparse and low-rank bases of LearnedLinear."""
     train = _data(5, 60, 25)
-    quick = {"epochs": 2, "batch_size": 33, "rate": 0.05, "scale": 10.0}
+    quick = {"epochs": 2, "batch_size": 33, "learning_rate": 0.05, "scale": 10.0}
     bases = (
         tr.models.EASE(l2=20.0), tr.models.SLIM(l1=0.5, l2=2.0),
         tr.models.LRR(l2=20.0, dim=5), tr.models.EDLAE(dropout=0.3, l2=5.0, dim=5),
     )  # fmt: skip
     for base in bases:
-        tr.models.Nearby(**quick).fit(train, base=base.fit(train))
-    tr.models.Nearby(threshold=0.001, negative=True, **quick).fit(train, base=bases[0])
-    tr.models.Nearby(c=5.0, remove_positive=False, **quick).fit(train, base=bases[2])
+        tr.models.LearnedLinear(**quick).fit(train, base=base.fit(train))
+    tr.models.LearnedLinear(threshold=0.001, negative=True, **quick).fit(train, base=bases[0])
+    tr.models.LearnedLinear(lambda_range=5.0, remove_positive=False, **quick).fit(
+        train, base=bases[2]
+    )
 
 
 MF_SETTINGS: tuple[dict[str, Any], ...] = (
-    {"loss": "bpr", "shared": False, "exclude_positives": True},
-    {"loss": "mine", "shared": 16, "optimiser": "dense-adam", "similarity": "cosine"},
-    {"loss": "infonce", "negatives": "popularity", "correct": True, "optimiser": "adagrad"},
+    {"loss": "bpr", "negatives_per": "pair", "exclude_positives": True},
+    {"loss": "mine", "negatives_per": 16, "optimiser": "dense-adam", "similarity": "cosine"},
+    {
+        "loss": "infonce",
+        "negatives": "popularity",
+        "correct_for_sampling": True,
+        "optimiser": "adagrad",
+    },
     {
         "loss": "softmax",
         "negatives": "popularity",
-        "correct": True,
-        "shared": False,
+        "correct_for_sampling": True,
+        "negatives_per": "pair",
         "exclude_positives": True,
     },
     {"loss": "softmax", "negatives": "in-batch", "optimiser": "sgd", "exclude_positives": True},
-    {"loss": "ccl", "similarity": "cosine", "dropout": 0.3, "l2": 0.01, "shared": 5},
-    {"loss": "bce", "negatives": "popularity", "shared": False, "dropout": 0.5, "dim": 17},
-    {"loss": "bpr", "validation_negatives": 5, "exclude_positives": True, "shared": True},
+    {"loss": "ccl", "similarity": "cosine", "dropout": 0.3, "l2": 0.01, "negatives_per": 5},
+    {"loss": "bce", "negatives": "popularity", "negatives_per": "pair", "dropout": 0.5, "dim": 17},
+    {"loss": "bpr", "validation_negatives": 5, "exclude_positives": True, "negatives_per": "batch"},
 )
 
 

@@ -222,9 +222,9 @@ def test_plan_prints_a_table_and_a_command(run: Run) -> None:
 
 
 def test_a_flag_may_be_a_number(run: Run, ratings: Path, tmp_path: Path) -> None:
-    words = "mf shared=16 epochs=1 dim=4 n_negatives=8"
+    words = "mf negatives_per=16 epochs=1 dim=4 n_negatives=8"
     assert run("fit", "--data", str(ratings), "--model", words, "--out", "m.npz").code == 0
-    assert tr.models.load(tmp_path / "m.npz").shared == 16
+    assert tr.models.load(tmp_path / "m.npz").negatives_per == 16
 
 
 @pytest.mark.parametrize("name", ["popularity", "item-knn", "ease"])

@@ -41,10 +41,10 @@ from .conftest import Run, log, write_csv
             ["fit", "--data", "demo", "--model", "mf loss=ccl margin=1.5"],
             "margin must be in [0, 1), got 1.5",
         ),
-        (["fit", "--data", "demo", "--model", "mf shared=0"], "at least 1, got 0; try 64"),
+        (["fit", "--data", "demo", "--model", "mf negatives_per=0"], "at least 1, got 0; try 64"),
         (
-            ["fit", "--data", "demo", "--model", "mf shared=some"],
-            "true or false or a whole number after shared=",
+            ["fit", "--data", "demo", "--model", "mf negatives_per=some"],
+            "negatives_per must be 'batch', 'pair' or a number of pairs, at least 1, got 'some'",
         ),
         (
             ["fit", "--data", "demo", "--model", "slim nonnegative=2"],

@@ -8,14 +8,18 @@ from pathlib import Path
 import pytest
 
 from truerank.cli.model_spec import is_model_file, parse_model
+from truerank.deprecation import OLD_NAMES
+from truerank.models import EASE
 
 from .conftest import Run
 
 MANY = " ".join(
     (
         "mf loss=infonce temperature=0.2 similarity=cosine dim=8 epochs=1 batch_size=8192",
-        "n_negatives=100 shared=64 optimiser=dense-adam rate=0.01 validation_metric=recall@20",
-        "validation_every=1 plateau=3 patience=5 min_rate=1e-7 l2=0.001 dropout=0.1 init_std=0.5",
+        "n_negatives=100 negatives_per=64 optimiser=dense-adam learning_rate=0.01",
+        "validation_metric=recall@20",
+        "validation_every=1 lr_patience=3 patience=5 min_learning_rate=1e-7 l2=0.001 dropout=0.1",
+        "init_std=0.5",
     )
 )
 
@@ -58,3 +62,13 @@ def test_defaults_that_gave_way_are_said_beside_the_result(run: Run, tmp_path: P
     assert f"pure-svd: {sentence}\n" in done.err
     asked = run("fit", "--data", "small.csv", "--model", "pure-svd dim=50")
     assert "dim 50 was asked of PureSVD" in asked.sentence
+
+
+def test_an_old_name_of_a_parameter_is_taken_with_a_remark(
+    run: Run, ratings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EASE, OLD_NAMES, {"reg": "l2"}, raising=False)
+    done = run("fit", "--data", ratings, "--model", "ease reg=5", "--json")
+    assert done.code == 0
+    assert done.json["parameters"]["l2"] == 5.0
+    assert "note: the setting 'reg' of ease is called 'l2' now" in done.err

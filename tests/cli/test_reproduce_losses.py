@@ -21,7 +21,7 @@ SMALL = LossRecipe(
     select_by="ndcg@20",
     seeds=(0, 1),
     within=0.03,
-    common={"dim": 4, "n_negatives": 8, "batch_size": 128, "epochs": 2, "rate": 0.02},
+    common={"dim": 4, "n_negatives": 8, "batch_size": 128, "epochs": 2, "learning_rate": 0.02},
     rows=(
         LossRow(name="BPR", loss="bpr", tried={"gowalla": [{"l2": 0.0}, {"l2": 1e-4}]},
                 published={"gowalla": [0.0, 0.0]}),

@@ -70,9 +70,11 @@ def lookup_suffix(suffix: str) -> object | None:
     """What Sphinx makes of a leading dot: something below truerank whose name ends like this."""
     first = suffix.split(".", 1)[0]
     for file in SOURCE.rglob("*.py"):
+        if file.stem != first and f" {first}" not in file.read_text(encoding="utf-8"):
+            continue  # neither a module of this name nor one that could define it
         module = ".".join(file.relative_to(SOURCE.parent).with_suffix("").parts)
         module = module.removesuffix(".__init__")
-        owner = module.rpartition(".")[0] if module.endswith(f".{first}") else module
-        if (module != owner or "." not in suffix) and (found := lookup(f"{owner}.{suffix}")):
-            return found
+        for owner in filter(None, (module, module.rpartition(".")[0])):
+            if found := lookup(f"{owner}.{suffix}"):
+                return found
     return None

@@ -26,17 +26,13 @@ import truerank
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 FILE = re.compile(r"`([\w./-]+\.(?:py|md|toml|bib|yml|cff|txt))`")
-IN_PLACE = re.compile(r"(?<![\w/.-])((?:docs|tests|benchmarks)/[\w/.-]*\w)")
+IN_PLACE = re.compile(r"(?<![\w/.-])((?:docs|tests|benchmarks)/[\w/.-]*[a-zA-Z0-9])(?![\w<{*])")
 DOTTED = re.compile(r"`(truerank(?:\.\w+)+)(?:\([^`]*\))?`")
 SHORT = re.compile(r"`(tr(?:\.\w+)+)(?:\([^`]*\))?`")
 ROLE = re.compile(r":(?:mod|func|class|data|meth|attr|exc|obj):`~?([\w.]+)`")
 OTHERS_FILES = {"run.txt", "qrels.txt", "benchmarks/Yelp18/MF_CCL_yelp18_x0"}
 """Files of a user, in examples, and of another repository."""
-PENDING = {
-    "add-a-loss.md", "add-a-linear-model.md", "add-a-neural-model.md", "add-a-data-set.md",
-    "add-an-engine.md", "add-a-verb.md", "docs/methods", ".als_solvers", ".als_problem",
-    ".als_kernels", ".lanes",
-}  # fmt: skip
+PENDING = {"add-a-neural-model.md"}
 """Being written or renamed on other branches; to be emptied when they are merged."""
 
 current = [page for page in pages() if ROOT / page != HISTORY]
@@ -45,7 +41,7 @@ every_page = pytest.mark.parametrize("page", current, ids=str)
 
 def _exists(name: str, page: Path) -> bool:
     """From the repository, from the page, or from the package."""
-    places = (ROOT, (ROOT / page).parent, SOURCE)
+    places = (ROOT, (ROOT / page).parent, SOURCE, SOURCE.parent)
     return name in OTHERS_FILES | PENDING or any((place / name).exists() for place in places)
 
 
@@ -69,7 +65,16 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
 def test_files_named_in_a_page_exist(page: Path) -> None:
     text = without_code(text_of(page))
     named = FILE.findall(text) + IN_PLACE.findall(text)
-    assert not [name for name in named if not _exists(name, page)]
+    # A page that tells how to add something says which files are new, and may name them.
+    new = {
+        Path(name).name
+        for line in text.splitlines()
+        if "new" in line
+        for name in FILE.findall(line)
+    }
+    if page.parent.name != "contributing":
+        new = set()
+    assert not [name for name in named if not _exists(name, page) and Path(name).name not in new]
 
 
 @every_page
@@ -103,7 +108,7 @@ def test_verbs_of_the_command_line_exist() -> None:
         (str(page), verb)
         for page in current
         for verb in re.findall(r"(?:`|^ {4})truerank ([a-z]\w*)", text_of(page), flags=re.MULTILINE)
-        if verb not in verbs
+        if verb not in verbs and page.name != "add-a-verb.md"
     }
     assert not lost
 

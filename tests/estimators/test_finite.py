@@ -10,8 +10,7 @@ from scipy import stats
 
 import truerank as tr
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.estimators.finite import UserPart, finite_ratio, sampled_fraction
-from truerank.estimators.finite_difference import difference_ratio
+from truerank.estimators.finite import UserPart, difference_ratio, finite_ratio, sampled_fraction
 from truerank.estimators.simulate import simulate
 from truerank.metrics import parse
 

@@ -13,7 +13,6 @@ from scipy import stats
 import truerank as tr
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.estimators.simulate import simulate
-from truerank.ranking.stages import Stages
 
 FALSE_ALARM = 1e-4
 N_USERS, N_ITEMS = 4_000, 500
@@ -131,11 +130,11 @@ def test_some_users_are_drawn_and_then_ranked() -> None:
     some = simulate(exact, tr.Users(30), seed=1)
     assert (len(some), some.header.n_population) == (30, 100)
     assert np.array_equal(some.rank, exact.rank[some.user])
-    assert some.header.design == tr.Users(30).describe()
+    assert some.header.design == tr.Users(30)
     assert simulate(exact, tr.Users(30), seed=2).user.tolist() != some.user.tolist()
     sampled = simulate(exact, tr.Users(30, tr.Sampled(n=10)), seed=1)
     assert sampled.user.tolist() == some.user.tolist()
-    assert sampled.header.design["inner"]["levels"]["sizes"] == [10]
+    assert sampled.header.to_dict()["design"]["inner"]["levels"]["sizes"] == [10]
     with pytest.raises(InvalidArgumentError, match="at most the 100 users"):
         simulate(exact, tr.Users(101))
 
@@ -144,7 +143,7 @@ def test_levels_of_an_earlier_table_are_kept() -> None:
     rng = np.random.default_rng(6)
     exact = tr.RankTable.from_arrays(rng.integers(1, 40, 3_000), 5_000, 5_000)
     first = simulate(exact, tr.Adaptive(budget=200), seed=1)
-    stages = Stages.from_dict(first.header.design["levels"])
+    stages = first.header.stages
     again = simulate(exact, tr.Adaptive(budget=200), seed=1, stages=stages)
     assert np.array_equal(first.rank, again.rank)
     assert np.array_equal(first.n_sampled, again.n_sampled)

@@ -34,7 +34,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "ials": {"dim": 4, "epochs": 2, "track_objective": True},
     "debiased-ials": {"dim": 4, "epochs": 2},
     "svdpp": {"dim": 4, "epochs": 2},
-    "nearby": {"epochs": 1},
+    "learned-linear": {"epochs": 1},
     "mf": {"dim": 4, "epochs": 3, "n_negatives": 4, "validation_metric": "ndcg@5"},
 }
 MF: dict[str, Any] = SMALL["mf"] | {"batch_size": 64}
@@ -50,8 +50,8 @@ def data() -> tr.Interactions:
 SPLIT = tr.split.leave_one_out(data(), seed=1)
 
 
-def _nearby(base: Any, **settings: Any) -> Any:
-    return tr.models.Nearby(epochs=1, **settings).fit(SPLIT.train, base=base)
+def _learned_linear(base: Any, **settings: Any) -> Any:
+    return tr.models.LearnedLinear(epochs=1, **settings).fit(SPLIT.train, base=base)
 
 
 VARIANTS: dict[str, Callable[[], Any]] = {
@@ -60,10 +60,14 @@ VARIANTS: dict[str, Callable[[], Any]] = {
         for name in MODELS
     },
     "edlae of low rank": lambda: DEEP_EDLAE.fit(SPLIT.train),
-    "nearby of factors": lambda: _nearby(tr.models.LRR(dim=4).fit(SPLIT.train)),
-    "nearby without diagonal": lambda: _nearby(DEEP_EDLAE.fit(SPLIT.train)),
-    "nearby, sparse": lambda: _nearby(tr.models.EASE(l2=5.0).fit(SPLIT.train), threshold=0.01),
-    "nearby with lambdas": lambda: _nearby(tr.models.LRR(l2=5.0, dim=4), c=1.0),
+    "learned linear of factors": lambda: _learned_linear(tr.models.LRR(dim=4).fit(SPLIT.train)),
+    "learned linear without diagonal": lambda: _learned_linear(DEEP_EDLAE.fit(SPLIT.train)),
+    "learned linear, sparse": lambda: _learned_linear(
+        tr.models.EASE(l2=5.0).fit(SPLIT.train), threshold=0.01
+    ),
+    "learned linear with lambdas": lambda: _learned_linear(
+        tr.models.LRR(l2=5.0, dim=4), lambda_range=1.0
+    ),
 }
 CHECKPOINTS = ("adam", "dense-adam", "adagrad", "sgd")
 

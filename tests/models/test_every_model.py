@@ -30,7 +30,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "ials": {"dim": 4, "epochs": 3},
     "debiased-ials": {"dim": 4, "epochs": 3},
     "svdpp": {"dim": 4, "epochs": 2},
-    "nearby": {"epochs": 1, "batch_size": 64},
+    "learned-linear": {"epochs": 1, "batch_size": 64},
     "mf": {
         "dim": 4,
         "epochs": 2,
@@ -48,7 +48,7 @@ LOW_RANK = ("edlae", "lrr", "closed-form-mf", "pure-svd")
 NAMES = sorted(MODELS)
 ALL = np.arange(40)
 
-READ_WEIGHTS = sorted(set(MODELS) - {"popularity", "debiased-ease", "mf", "nearby"})
+READ_WEIGHTS = sorted(set(MODELS) - {"popularity", "debiased-ease", "mf", "learned-linear"})
 """The others count interactions; Interactions themselves refuse such weights when they are made."""
 
 WITHOUT_UNOBSERVED: list[tuple[str, dict[str, Any]]] = [
@@ -80,7 +80,7 @@ def awkward() -> tr.Interactions:
 
 def fitted(name: str, data: tr.Interactions) -> Any:
     model = model_class(name)(**SMALL.get(name, {}))
-    if name == "nearby":
+    if name == "learned-linear":
         return model.fit(data, base=tr.models.LRR(l2=5.0, dim=4).fit(data))
     return model.fit(data)
 
@@ -214,7 +214,7 @@ def test_a_model_shows_its_parameters_and_no_arrays(name: str, awkward: tr.Inter
     fresh = repr(model_class(name)(**settings))
     assert fresh.startswith(f"{model_class(name).__name__}(")
     assert all(f"{parameter}={value!r}" in fresh for parameter, value in settings.items())
-    if name != "nearby":  # which then says what its base was
+    if name != "learned-linear":  # which then says what its base was
         assert repr(fitted(name, awkward)) == fresh
     assert "array" not in repr(fitted(name, awkward))
 
@@ -226,9 +226,9 @@ def test_every_model_states_its_memory_and_its_precision(name: str) -> None:
     assert "dtype" in parameters_of(kind) or "float32" in str(kind.__doc__)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("mf", "nearby")])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("mf", "learned-linear")])
 def test_both_precisions(name: str, awkward: tr.Interactions) -> None:
-    """Nearby has that of its base; MF, whose steps are noise anyway, float32."""
+    """LearnedLinear has that of its base; MF, whose steps are noise anyway, float32."""
     single, double = (
         model_class(name)(**SMALL.get(name, {}) | {"dtype": dtype}).fit(awkward).score_all(ALL)
         for dtype in ("float32", "float64")

@@ -20,10 +20,12 @@ from truerank.models.names import MODELS, model_class, parameters_of
 
 DATA = generate(30, 24, seed=1, interactions_per_user=6.0)
 
+ROOMS = ("truerank.models.linear.", "truerank.models.als.", "truerank.models.neighbours.")
+
 RENAMED: dict[str, dict[str, str]] = {
     name: getattr(model_class(name), OLD_NAMES)
-    for name in MODELS
-    if hasattr(model_class(name), OLD_NAMES) and name not in ("mf", "nearby")
+    for name, home in MODELS.items()
+    if hasattr(model_class(name), OLD_NAMES) and home.startswith(ROOMS)
 }
 PAIRS = [(name, old, new) for name, names in RENAMED.items() for old, new in names.items()]
 SETTING: dict[str, Any] = {

@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 import truerank as tr
+from truerank.array_files import BROKEN, read_array, stored_member
 from truerank.errors import FileFormatError, InvalidArgumentError, StorageError
-from truerank.models.array_files import BROKEN, read_array, stored_member
 from truerank.models.base import Model
 from truerank.models.model_arrays import check_ids
 from truerank.models.names import MODELS, model_class, name_of, parameters_of

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import truerank as tr
+from truerank.adaptive_defaults import adaptive, is_adaptive
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models import MF, ClosedFormMF, PureSVD
-from truerank.models.adaptive_defaults import adaptive, is_adaptive
 from truerank.models.names import MODELS, model_class
 
 IN_THE_DATA = {
@@ -24,7 +24,7 @@ IN_THE_DATA = {
         "validation users"
     ),
 }
-"""What Nearby may say: it learns from users who have some items and judges by others."""
+"""What LearnedLinear may say: it learns from users who have some items and judges by others."""
 
 
 def world(n_users: int, n_items: int, density: float, seed: int) -> tr.Interactions | None:
@@ -58,7 +58,7 @@ def test_every_model_fits_small_worlds_by_its_defaults(name: str) -> None:
             continue
         assert np.isfinite(some_scores(model, data)).all()
         assert isinstance(model.adapted, tuple)
-    assert refused <= (IN_THE_DATA if name == "nearby" else set())
+    assert refused <= (IN_THE_DATA if name == "learned-linear" else set())
 
 
 @pytest.mark.parametrize("name", MODELS)

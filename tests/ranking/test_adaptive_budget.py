@@ -67,7 +67,7 @@ def test_every_row_is_the_sample_of_its_size() -> None:
 
 
 def test_the_header_has_the_levels_as_they_were() -> None:
-    design = ranked("real", Adaptive(25, None, budget=100)).header.design
+    design = ranked("real", Adaptive(25, None, budget=100)).header.to_dict()["design"]
     levels = design["levels"]
     assert levels["sizes"] == [25, 50, 100, 200, 400, 800, 1600, 2000]
     assert min(levels["keep"]) < 1
@@ -77,7 +77,7 @@ def test_the_header_has_the_levels_as_they_were() -> None:
 
 def test_without_a_limit_all_go_on_that_look_like_the_top() -> None:
     table = ranked("real", Adaptive(25, None, budget=np.inf, top=100))
-    levels = table.header.design["levels"]
+    levels = table.header.to_dict()["design"]["levels"]
     assert levels["keep"] == [1.0] * 8
     assert levels["go_on"] == [1, 2, 5, 10, 20, 40, 80, 0]  # r N / n at most 100, and rank 1
     ended = table.n_sampled < N

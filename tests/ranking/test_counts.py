@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import pickle
+import re
 from collections import Counter
+from dataclasses import replace
+from functools import reduce
 from itertools import pairwise
+from operator import add
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truerank.ranking import Counts, RankTable
+import truerank as tr
+from truerank.errors import FileFormatError, InvalidDataError
+from truerank.ranking import Header, RankCounts, RankTable
+from truerank.ranking.counts import BUCKETS, KEYS, SUMS
 
 rows = st.lists(
     st.integers(1, 4).flatmap(
@@ -25,7 +38,7 @@ def table_of(rows: list[tuple[int, int, int, int]]) -> RankTable:
     return RankTable.from_arrays(rank, n_sampled, n_items, weight=weight.astype(float))
 
 
-def as_dict(counts: Counts) -> dict[tuple[int, int, int], tuple[int, float]]:
+def as_dict(counts: RankCounts) -> dict[tuple[int, int, int], tuple[int, float]]:
     keys = zip(
         counts.rank.tolist(), counts.n_sampled.tolist(), counts.n_items.tolist(), strict=True
     )
@@ -33,7 +46,7 @@ def as_dict(counts: Counts) -> dict[tuple[int, int, int], tuple[int, float]]:
     return dict(zip(keys, values, strict=True))
 
 
-def bits(counts: Counts) -> list[bytes]:
+def bits(counts: RankCounts) -> list[bytes]:
     names = ("rank", "n_sampled", "n_items", "n_rows", "weight")
     return [getattr(counts, name).tobytes() for name in names]
 
@@ -81,3 +94,279 @@ def test_a_million_rows_reduce_to_a_few() -> None:
     assert len(counts) == 100
     assert counts.n_rows.tolist() == np.bincount(rank)[1:].tolist()
     assert counts.weight.sum() == 1_000_000
+
+
+# -------------------------------------------------------------------- worlds with several rows
+
+
+def world(seed: int, n_rows: int, *, weights: bool = False, text: bool = False) -> RankTable:
+    """Users with one to many rows, ties, several sample sizes, exact rows among them."""
+    rng = np.random.default_rng(seed)
+    user = rng.integers(0, max(1, n_rows // 3), n_rows)
+    n_items = rng.choice([500, 700], n_rows)
+    n_sampled = np.where(rng.random(n_rows) < 0.2, n_items, rng.choice([20, 50], n_rows))
+    rank = 1 + (rng.random(n_rows) ** 3 * n_sampled).astype(np.int64)
+    return RankTable.from_arrays(
+        rank, n_sampled, n_items,
+        user=user.astype(str) if text else user,
+        item=np.arange(n_rows),
+        weight=rng.choice([0.25, 0.5, 3.0], n_rows) if weights else 1.0,
+        header=Header(seed=seed, design=tr.Sampled(20), ties="random"),
+    )  # fmt: skip
+
+
+def by_users(table: RankTable, n: int) -> list[RankTable]:
+    """Shards, each with all rows of its users."""
+    shard = np.unique(table.user, return_inverse=True)[1] % n
+    return [table[shard == k] for k in range(n)]
+
+
+def columns(counts: RankCounts) -> dict[str, list[Any]]:
+    names = (*KEYS, *SUMS, *(() if counts.bucket is None else ("bucket",)))
+    return {name: getattr(counts, name).tolist() for name in names}
+
+
+@pytest.mark.parametrize("n_rows", [1, 7, 300, 100_000])
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("text", [False, True])
+def test_users_dealt_to_shards_add_up_in_any_order(n_rows: int, weights: bool, text: bool) -> None:
+    table = world(n_rows, n_rows, weights=weights, text=text)
+    whole = RankCounts.from_table(table, bucket=True)
+    shards = [RankCounts.from_table(t, bucket=True) for t in by_users(table, 5) if len(t)]
+    assert columns(reduce(add, shards)) == columns(whole)
+    assert columns(reduce(add, shards[::-1])) == columns(whole)
+    assert whole.n_rows.sum() == n_rows
+    assert whole.n_users == table.n_users
+
+
+def test_what_each_entry_holds() -> None:
+    table = world(0, 400, weights=True)
+    counts = RankCounts.from_table(table)
+    assert counts.bucket is not None
+    assert counts.bucket.max() < BUCKETS
+    assert (counts.weight.sum(), counts.n_scored.sum()) == (
+        table.weight.sum(),
+        table.n_scored.sum(),
+    )
+    assert counts.squared_weight.sum() == (table.weight**2).sum()
+    together = Counter(np.unique(table.user, return_counts=True)[1].tolist())
+    by_targets = Counter[int]()
+    for m, rows in zip(counts.n_targets.tolist(), counts.n_rows.tolist(), strict=True):
+        by_targets[m] += rows
+    assert by_targets == {m: m * users for m, users in together.items()}
+    keys = list(zip(*(columns(counts)[k] for k in ("n_items", "n_sampled", "rank", "n_targets",
+                                                   "bucket")), strict=True))  # fmt: skip
+    assert keys == sorted(set(keys))
+
+
+def test_counts_do_not_change() -> None:
+    counts = RankCounts.from_table(world(0, 50))
+    with pytest.raises(ValueError, match="read-only"):
+        counts.weight[0] = 3.0
+    again = pickle.loads(pickle.dumps(counts))
+    assert columns(again) == columns(counts)
+    assert not again.rank.flags.writeable
+    assert again.header == counts.header
+    assert repr(counts).startswith("RankCounts(")
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        ({"design": tr.Full()}, "differ in design"),
+        ({"ties": "half"}, "differ in ties"),
+        ({"candidates": "unseen"}, "differ in candidates"),
+        ({"replacement": True}, "differ in replacement"),
+    ],
+)
+def test_what_does_not_belong_together_is_not_added(other: dict[str, Any], sentence: str) -> None:
+    one = RankCounts.from_table(world(1, 60))
+    with pytest.raises(InvalidDataError, match=sentence):
+        one + replace(one, header=replace(one.header, **other))
+    with pytest.raises(InvalidDataError, match="buckets of users"):
+        one + RankCounts.from_table(world(1, 60), bucket=False)
+
+
+def test_users_of_shards_are_counted_together() -> None:
+    header = Header(n_population=2)
+    halves = [RankTable.from_arrays([1, 2], 5, 9, user=[k, k + 1], header=header) for k in (0, 10)]
+    total = RankCounts.from_table(halves[0]) + RankCounts.from_table(halves[1])
+    assert total.header.n_population == 4
+
+
+# -------------------------------------------------------------------- frames and files
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_frames_and_files_give_the_counts_back(several: bool, tmp_path: Path) -> None:
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    counts = RankCounts.from_table(world(2, 300, weights=True), bucket=several)
+    assert counts.bucket is None or several
+    frame = counts.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    for one in (frame, pl.from_pandas(frame), counts.to_arrow(), frame.sample(frac=1.0)):
+        read = RankCounts.from_frame(one, header=counts.header)
+        assert columns(read) == columns(counts)
+    counts.to_parquet(tmp_path / "counts.parquet")
+    read = RankCounts.from_parquet(tmp_path / "counts.parquet")
+    assert columns(read) == columns(counts)
+    assert read.header == counts.header
+    assert [f.name for f in tmp_path.iterdir()] == ["counts.parquet"]
+
+
+def test_a_frame_of_rows_is_counted(tmp_path: Path) -> None:
+    frame = pa.table({"rank": [1, 1, 2], "n_sampled": [5, 5, 5], "n_items": [9, 9, 9], "x": "abc"})
+    counts = RankCounts.from_frame(frame)
+    assert (counts.n_rows.tolist(), counts.weight.tolist()) == ([2, 1], [2.0, 1.0])
+    pq.write_table(frame, tmp_path / "plain.parquet")
+    read = RankCounts.from_parquet(tmp_path / "plain.parquet", header=Header(replacement=True))
+    assert columns(read) == columns(counts)
+    assert read.replacement
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"rank": [0, 1]}, "rank 0 must be at least 1"),
+        ({"rank": [6, 1]}, "larger than n_sampled"),
+        ({"n_rows": [0, 1]}, "n_rows 0 must be at least 1"),
+        ({"n_rows": [1.5, 1]}, "n_rows must be whole numbers"),
+        ({"n_targets": [0, 1]}, "n_targets 0 must be"),
+        ({"bucket": [200, 1]}, "bucket 200 must be from 0 to 199"),
+        ({"weight": [-1.0, 1]}, "weight -1.0 must be finite"),
+        ({"n_scored": [-1, 1]}, "n_scored -1 must not"),
+        ({"rank": [None, 1]}, "missing values"),
+    ],
+)
+def test_wrong_columns_are_refused(wrong: dict[str, list[Any]], sentence: str) -> None:
+    good = {"rank": [1, 2], "n_sampled": [5, 5], "n_items": [9, 9]}
+    with pytest.raises(InvalidDataError, match=sentence):
+        RankCounts.from_frame(pa.table(good | wrong))
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    world(0, 5).to_parquet(path)
+    with pytest.raises(FileFormatError, match=r"a rank table, not counts"):
+        RankCounts.from_parquet(path)
+    pq.write_table(pa.table({"rank": [1]}), path)
+    with pytest.raises(FileFormatError, match="there is no column 'n_sampled'"):
+        RankCounts.from_parquet(path)
+    path.write_bytes(b"PAR1")
+    with pytest.raises(FileFormatError, match="not a complete Parquet file"):
+        RankCounts.from_parquet(path)
+
+
+# -------------------------------------------------------------------- estimates
+
+METRICS = ["recall@10", "ndcg@10", "recall@50"]
+
+
+def sampled(seed: int, n: int = 900, **given: Any) -> RankTable:
+    rng = np.random.default_rng(seed)
+    rank = 1 + rng.binomial(99, np.minimum(rng.pareto(0.5, n) * 0.01, 1.0))
+    return RankTable.from_arrays(rank, 100, 3000, **given)
+
+
+def test_one_row_a_user_gives_the_same_bits() -> None:
+    table = sampled(0)
+    for one, other in zip(
+        tr.estimate(table, METRICS, n_boot=100),
+        tr.estimate(RankCounts.from_table(table), METRICS, n_boot=100),
+        strict=True,
+    ):
+        assert (one.value, one.std_error, one.interval()) == (
+            other.value, other.std_error, other.interval()
+        )  # fmt: skip
+        assert one.diagnostics == other.diagnostics
+        assert one.n_users == other.n_users
+    ours, theirs = tr.rank_distribution(table), tr.rank_distribution(RankCounts.from_table(table))
+    assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("exact", [False, True])
+def test_counts_say_what_the_table_says(weights: bool, several: bool, exact: bool) -> None:
+    rng = np.random.default_rng(3)
+    given: dict[str, Any] = {"item": np.arange(900)}
+    given["user"] = rng.integers(0, 300, 900) if several else np.arange(900)
+    given["weight"] = rng.uniform(0.2, 3.0, 900)[given["user"]] if weights else 1.0
+    table = sampled(1, **given)
+    if exact:
+        table = replace(table, n_items=table.n_sampled, header=Header(design=tr.Full()))
+    # Ranks that a user's items share carry ndcg beyond 1, where a table cuts it user by user.
+    metrics = METRICS[:1] if exact and several else METRICS[:2]
+    for one, other in zip(
+        tr.estimate(table, metrics, n_boot=400, bounds=False),
+        tr.estimate(RankCounts.from_table(table), metrics, n_boot=400, bounds=False),
+        strict=True,
+    ):
+        assert other.value == pytest.approx(one.value, rel=1e-9)
+        assert other.std_error == pytest.approx(one.std_error, rel=0.25)
+        assert one.n_users == other.n_users
+        assert one.diagnostics.scored == pytest.approx(other.diagnostics.scored)
+
+
+def test_several_rows_a_user_need_buckets_for_intervals() -> None:
+    table = sampled(2, user=np.arange(900) // 3, item=np.arange(900))
+    counts = RankCounts.from_table(table, bucket=False)
+    found = tr.estimate(counts, "recall@10")[0]
+    assert found.value == pytest.approx(tr.estimate(table, "recall@10", n_boot=0)[0].value)
+    assert np.isnan(found.std_error)
+    assert sum("no buckets of users" in note for note in found.diagnostics.notes) == 1
+    with pytest.raises(InvalidDataError, match="no buckets of users"):
+        tr.estimate(counts, "recall@10", n_boot=50)
+
+
+def test_users_there_are_may_be_asked_about() -> None:
+    table = sampled(4, header=Header(n_population=1000))
+    for one, other in zip(
+        tr.estimate(table, METRICS, n_boot=100, population="finite"),
+        tr.estimate(RankCounts.from_table(table), METRICS, n_boot=100, population="finite"),
+        strict=True,
+    ):
+        assert other.std_error == pytest.approx(one.std_error, rel=1e-9)
+
+
+def test_nothing_is_refused_in_one_sentence() -> None:
+    empty = RankCounts.from_arrays([], 5, 9)
+    assert len(empty) == 0
+    with pytest.raises(InvalidDataError, match="the counts have no rows"):
+        tr.estimate(empty, "recall@1")
+    with pytest.raises(InvalidDataError, match="all weights are zero"):
+        tr.estimate(RankCounts.from_arrays([1], 5, 9, weight=0.0), "recall@1")
+
+
+# -------------------------------------------------------------------- SQL
+
+PAGE = Path(__file__).parents[2] / "docs" / "counts.md"
+
+
+def statements() -> list[str]:
+    return re.findall(r"```sql\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_sql_of_the_page_gives_the_counts(several: bool, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    rng = np.random.default_rng(5)
+    user = rng.integers(0, 300, 900) if several else np.arange(900)
+    weight = rng.choice([0.5, 1.0, 2.0], 900)
+    table = sampled(5, user=user, item=np.arange(900), weight=weight)
+    table.to_parquet(tmp_path / "ranks.parquet")
+    query = statements()[several].replace("ranks.parquet", str(tmp_path / "ranks.parquet"))
+    answer = duckdb.sql(query).arrow()
+    frame = answer.read_all() if hasattr(answer, "read_all") else answer
+    counts = RankCounts.from_frame(frame, header=table.header)
+    ours = RankCounts.from_table(table)
+    if not several:
+        assert columns(counts) == columns(ours)
+    else:  # another hash of the users: the same counts in other buckets
+        apart = [replace(c, bucket=None) for c in (counts, ours)]
+        empty = RankCounts.from_arrays([], 5, 9, header=table.header)
+        assert columns(apart[0] + empty) == columns(apart[1] + empty)
+    found, told = (tr.estimate(c, METRICS, n_boot=300, bounds=False) for c in (counts, table))
+    for one, other in zip(found, told, strict=True):
+        assert one.value == pytest.approx(other.value, rel=1e-9)
+        assert one.std_error == pytest.approx(other.std_error, rel=0.25)

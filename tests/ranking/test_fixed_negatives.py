@@ -56,7 +56,7 @@ def test_a_matrix_of_negatives(kind: str, ties: str) -> None:
     assert set(table.n_sampled.tolist()) == {21}
     assert set(table.n_items.tolist()) == {90}
     assert table.header.candidates == "given"
-    assert table.header.design == {"kind": "given", "n_rows": len(negatives)}
+    assert table.header.design.describe() == {"kind": "given", "n_rows": len(negatives)}
 
 
 @pytest.mark.parametrize("kind", SCORERS)

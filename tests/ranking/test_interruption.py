@@ -177,4 +177,4 @@ def test_a_real_ctrl_c_leaves_no_files_and_no_processes(tmp_path: Path) -> None:
 
 
 def test_full_is_the_default_design() -> None:
-    assert rank_pairs(SCORER, [0], [0]).header.design == Full().describe()
+    assert rank_pairs(SCORER, [0], [0]).header.design == Full()

@@ -222,8 +222,8 @@ def test_defaults_adapt_to_a_small_catalogue(n_items: int, design: Any) -> None:
     few = f"{len(table)} of {len(table)} rows have less than {first} candidates, so their ranks"
     assert table.adapted.startswith(few) == (n_items < first)
     assert (table.n_sampled >= min(first, n_items)).all()
-    told = table.header.design.get("inner", table.header.design)
-    assert told["levels"]["sizes"][0] == min(first, n_items)
+    assert table.header.stages is not None
+    assert table.header.stages.sizes[0] == min(first, n_items)
     found = tr.estimate(table, "recall@1", n_boot=20)[0]
     truth = float(full.per_user("recall@1")[1].mean())
     if n_items <= first:

@@ -13,6 +13,7 @@ import pytest
 import truerank as tr
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking import Header, RankTable
+from truerank.ranking.designs import Foreign
 
 
 def make_table(rank: Any = (1, 4, 2), **columns: Any) -> RankTable:
@@ -29,7 +30,7 @@ def test_scalars_stand_for_whole_columns() -> None:
     assert table.item.tolist() == [0, 0, 0]
     assert len(table) == table.n_users == 3
     assert table.header == Header()
-    assert table.header.design == {"kind": "foreign"}
+    assert table.header.design == Foreign()
 
 
 def test_a_scalar_rank_spreads_over_the_other_columns() -> None:

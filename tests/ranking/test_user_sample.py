@@ -27,7 +27,7 @@ def test_all_rows_of_m_users_in_their_order() -> None:
     assert table.user.tolist() == WORLD.users[mine].tolist()
     assert table.item.tolist() == WORLD.items[mine].tolist()
     assert table.header.n_population == len(np.unique(WORLD.users))
-    assert table.header.design == {"kind": "users", "m": 17, "inner": {"kind": "full"}}
+    assert table.header.design == Users(17, Full())
 
 
 def test_inner_designs_give_what_they_give_alone() -> None:

@@ -24,12 +24,12 @@ RECIPE = LossRecipe(
     select_by="ndcg@20",
     seeds=(0, 1),
     within=0.03,
-    common={"dim": 8, "n_negatives": 16, "batch_size": 128, "epochs": 3, "rate": 0.02},
+    common={"dim": 8, "n_negatives": 16, "batch_size": 128, "epochs": 3, "learning_rate": 0.02},
     rows=(
         LossRow(
             name="BPR",
             loss="bpr",
-            tried={"demo": [{"rate": 1e-6}, {"rate": 0.02}]},
+            tried={"demo": [{"learning_rate": 1e-6}, {"learning_rate": 0.02}]},
             published={"demo": [0.01, 0.01]},
         ),
         LossRow(
@@ -44,7 +44,7 @@ RECIPE = LossRecipe(
     curves=(
         LossCurve(
             name="temperature", parameter="temperature", data="demo",
-            values={"InfoNCE": [0.1, 0.2]}, around={"InfoNCE": {"rate": 0.01}},
+            values={"InfoNCE": [0.1, 0.2]}, around={"InfoNCE": {"learning_rate": 0.01}},
         ),
     ),
 )  # fmt: skip
@@ -69,7 +69,7 @@ def test_the_best_on_validation_users_is_ranked_with_every_seed(
     line = table.line(RECIPE.row("BPR"))
     assert [trial.setting for trial in line.tried] == RECIPE.row("BPR").tried["demo"]
     best = max(line.tried, key=lambda trial: trial.validation)
-    assert best.setting == {"rate": 0.02}  # 1e-6 learns nothing in three epochs
+    assert best.setting == {"learning_rate": 0.02}  # 1e-6 learns nothing in three epochs
     assert line.chosen == best
     assert best.seed == 0
     for seed, ranks in zip(RECIPE.seeds, line.tables, strict=True):
@@ -117,9 +117,9 @@ def test_a_damaged_file_of_the_cache_gets_a_sentence(
         LossTableRuns("demo", recipe=RECIPE, split=split, cache=tmp_path),
         RECIPE.row("BPR"),
     )
-    table._path(row, {"rate": 0.02}, 0).write_text(text)
+    table._path(row, {"learning_rate": 0.02}, 0).write_text(text)
     with pytest.raises(FileFormatError, match="does not hold a finished training; remove it"):
-        table.trial(row, {"rate": 0.02}, 0)
+        table.trial(row, {"learning_rate": 0.02}, 0)
 
 
 def test_what_is_known_is_not_found_out_again(
@@ -167,9 +167,9 @@ def test_a_training_known_by_other_words_answers_in_those_of_the_question(
     table: LossTableRuns,
 ) -> None:
     row, n = RECIPE.row("BPR"), RECIPE.common["n_negatives"]
-    said = table.trial(row, {"rate": 0.02}, 0)
-    more = table.trial(row, {"rate": 0.02, "n_negatives": n}, 0)
-    assert more.setting == {"rate": 0.02, "n_negatives": n}
+    said = table.trial(row, {"learning_rate": 0.02}, 0)
+    more = table.trial(row, {"learning_rate": 0.02, "n_negatives": n}, 0)
+    assert more.setting == {"learning_rate": 0.02, "n_negatives": n}
     assert replace(more, setting=said.setting) == said
 
 
@@ -179,7 +179,10 @@ def test_ranks_are_those_of_the_epochs_and_rates_of_the_trial(table: LossTableRu
     shorter = replace(best, best_epoch=1, rates=best.rates[:1])
     assert (table.ranks(row, shorter, 0).rank != table.ranks(row, best, 0).rank).any()
     falling = replace(best, best_epoch=2, rates=(0.02, 0.001))
-    settings = table.recipe.settings(row, best.setting) | {"rate": [0.02, 0.001], "epochs": 2}
+    settings = table.recipe.settings(row, best.setting) | {
+        "learning_rate": [0.02, 0.001],
+        "epochs": 2,
+    }
     model = MF(**settings | {"validation_share": 0.0}, seed=1).fit(table.split.train)
     ranked = tr.rank(model, table.split, tr.Full()).rank
     np.testing.assert_array_equal(table.ranks(row, falling, 1).rank, ranked)
@@ -188,13 +191,13 @@ def test_ranks_are_those_of_the_epochs_and_rates_of_the_trial(table: LossTableRu
 def test_a_trial_has_the_rates_up_to_its_best_epoch(table: LossTableRuns) -> None:
     for trial in table.search(RECIPE.row("BPR")):
         assert len(trial.rates) == trial.best_epoch <= trial.epochs
-        assert trial.rates[0] == trial.setting["rate"]
+        assert trial.rates[0] == trial.setting["learning_rate"]
 
 
 def test_curves_go_through_their_settings(table: LossTableRuns) -> None:
     found = table.curve(RECIPE.curve("temperature"))["InfoNCE"]
     assert [trial.setting for trial in found] == [
-        {"rate": 0.01, "temperature": t} for t in (0.1, 0.2)
+        {"learning_rate": 0.01, "temperature": t} for t in (0.1, 0.2)
     ]
     assert found[0] == table.trial(RECIPE.row("InfoNCE"), found[0].setting, 0)
     fewer = replace(RECIPE.curve("temperature"), fixed={"n_negatives": 3})

@@ -72,12 +72,12 @@ def _sizes_differ(world: World) -> bool:
 
 
 def _nobody_to_learn_from(world: World) -> bool:
-    """Nearby learns from users with two items and not all, and sets one in ten of them aside."""
+    """LearnedLinear learns from users with two items and not all, and sets a tenth aside."""
     train = world.split.train
     long = train.user_counts >= 2
     aside = max(1, round(0.1 * int(long.sum())))
     learners = int((long & (train.user_counts < train.n_items)).sum())
-    return "Nearby" in world.plan.models and learners <= aside
+    return "LearnedLinear" in world.plan.models and learners <= aside
 
 
 REFUSALS = (

@@ -212,6 +212,6 @@ KINDS: dict[str, Kind] = {
     "WMF": Kind(_ours("WMF", epochs=2, dim=5), 20_000, 10_000),
     "DebiasedIALS": Kind(_ours("DebiasedIALS", epochs=2, dim=4), 5_000, 10_000),
     "SVDpp": Kind(_ours("SVDpp", epochs=2, dim=5), 5_000, 10_000),
-    "Nearby": Kind(_ours("Nearby", epochs=2), 200, 3_000),
+    "LearnedLinear": Kind(_ours("LearnedLinear", epochs=2), 200, 3_000),
     "MF": Kind(_ours("MF", epochs=2), 2_000, 5_000),
 }

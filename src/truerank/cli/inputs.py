@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from truerank.cli.columns import Columns
 from truerank.cli.output import remark
-from truerank.errors import DataWarning, FileFormatError, InvalidDataError, StorageError, for_cli
+from truerank.errors import (
+    DataWarning,
+    FileFormatError,
+    InvalidDataError,
+    OldNameWarning,
+    StorageError,
+    for_cli,
+)
 from truerank.files import readable_errors
 
 if TYPE_CHECKING:
@@ -69,7 +76,7 @@ def found(path: Path) -> Path:
 
 def kind_of(path: Path) -> Kind:
     """What a file is, by its content; its name may say anything."""
-    from truerank.data.text.streams import is_zipped_text
+    from truerank.data.text.file_streams import is_zipped_text
 
     with readable_errors(path), path.open("rb") as file:
         start = file.read(4096)
@@ -223,13 +230,13 @@ def delimiter_of(typed: str | None) -> str | None:
 
 @contextmanager
 def noted() -> Iterator[None]:
-    """Says what the library says about data while it reads them, one remark each."""
+    """Says what the library warns of, data that were guessed at and old names, one remark each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
-        warnings.filterwarnings("always", module=r"truerank\.", category=DeprecationWarning)
+        warnings.simplefilter("always", OldNameWarning)
         yield
     for warning in caught:
-        if issubclass(warning.category, DataWarning | DeprecationWarning):
+        if issubclass(warning.category, DataWarning | OldNameWarning):
             remark(f"note: {for_cli(_text(warning.message))}")
         else:
             warnings.warn_explicit(

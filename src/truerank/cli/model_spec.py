@@ -72,10 +72,12 @@ def parse_model(text: str, more: list[str] | None = None) -> ModelSpec:
     >>> parse_model("mf temperature=0.1").settings
     {'loss_params': {'temperature': 0.1}}
     """
-    from truerank.models.names import MODELS
+    from truerank.models.names import MODELS, OLD_MODELS
 
     with noted():
-        spec = parse(" ".join([text, *(more or [])]), "model", MODELS, _settings, "ease l2=500")
+        spec = parse(
+            " ".join([text, *(more or [])]), "model", MODELS, _settings, "ease l2=500", OLD_MODELS
+        )
     of_loss = {k: v for k, v in spec.settings.items() if k in _of_loss(spec.kind)}
     settings = {k: v for k, v in spec.settings.items() if k not in of_loss}
     return ModelSpec(spec.kind, settings | ({"loss_params": of_loss} if of_loss else {}))

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from truerank.errors import joined
-from truerank.estimators import Estimate
+from truerank.estimators import Estimate, Sample
 from truerank.estimators.bounds.remedies import next_design
 from truerank.estimators.estimate_metrics import FEW_USERS
-from truerank.ranking import RankTable
+from truerank.ranking import RankCounts, RankTable
+
+Ranks = RankTable | RankCounts
 
 
 def doubts(
     names: tuple[str, str],
-    tables: tuple[RankTable, RankTable],
+    samples: tuple[Sample, Sample],
     estimates: tuple[Estimate, Estimate],
 ) -> str:
     """What speaks against a difference of two estimates; empty if nothing does."""
     found = []
+    tables = samples[0].ranks, samples[1].ranks
     one, other = estimates
     if "naive" in (one.method, other.method):
         found.append(
@@ -33,7 +36,7 @@ def doubts(
             f"the samples of {' and '.join(blind)} hardly determine {one.metric}: the estimate "
             f"rests on smoothness; {'; '.join(advice)}"
         )
-    kinds = [bool(table.is_exact.all()) for table in tables]
+    kinds = [sample.exact for sample in samples]
     for name, e in zip(names, estimates, strict=True):
         found += [f"{name} is " + note for note in e.diagnostics.suspicions]
     if kinds[0] != kinds[1]:
@@ -48,18 +51,17 @@ def doubts(
     return joined("; ", found)
 
 
-def _unlike(tables: tuple[RankTable, RankTable]) -> list[str]:
+def _unlike(tables: tuple[Ranks, Ranks]) -> list[str]:
     """Sampled alike, errors cancel in the difference; sampled differently, they do not."""
     first, second = (table.header for table in tables)
-    kinds = first.design.get("kind"), second.design.get("kind")
-    if kinds[0] != kinds[1] or first.replacement != second.replacement:
+    if first.design.kind != second.design.kind or first.replacement != second.replacement:
         return ["the two tables were sampled differently, so their errors do not cancel"]
     if first.seed != second.seed:
         return ["the two tables met different rivals (seeds differ), so noise does not cancel"]
     return []
 
 
-def _origin_caveats(names: tuple[str, str], tables: tuple[RankTable, RankTable]) -> list[str]:
+def _origin_caveats(names: tuple[str, str], tables: tuple[Ranks, Ranks]) -> list[str]:
     """Rows in common of different splits: only ``align='common'`` lets them through."""
     told = " and ".join(names)
     first, second = (table.header for table in tables)
@@ -73,7 +75,7 @@ def _origin_caveats(names: tuple[str, str], tables: tuple[RankTable, RankTable])
     return found[:1]
 
 
-def _tie_caveats(names: tuple[str, str], tables: tuple[RankTable, RankTable]) -> list[str]:
+def _tie_caveats(names: tuple[str, str], tables: tuple[Ranks, Ranks]) -> list[str]:
     """Where equal scores could decide; rules that contradict each other are refused before."""
     rules = [table.header.ties for table in tables]
     found = []
@@ -83,7 +85,7 @@ def _tie_caveats(names: tuple[str, str], tables: tuple[RankTable, RankTable]) ->
             f"the ties of {who} are optimistic: a model that gives many items the same score looks "
             "better than it is"
         )
-    exact = [bool(table.is_exact.all()) for table in tables]
+    exact = [table.all_exact for table in tables]
     if rules[0] == rules[1] == "half" and exact[0] != exact[1]:
         found.append(
             "ties='half' puts a target into the middle of its ties in a full ranking and anywhere "

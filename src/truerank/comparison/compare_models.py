@@ -16,7 +16,7 @@ from truerank.comparison.standings import chance_of_being_best, indistinguishabl
 from truerank.comparison.verdict import Comparison, Verdict
 from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError, joined, option
-from truerank.estimators import Estimate, estimate
+from truerank.estimators import Estimate, Sample, estimate, prepare
 from truerank.estimators.estimate_metrics import check_resamples
 from truerank.estimators.population import Population, checked_population
 from truerank.execution import Progress
@@ -31,7 +31,7 @@ FEWEST_RESAMPLES = 100
 
 
 def compare(
-    tables: Mapping[str, RankTable],
+    tables: Mapping[str, RankTable | Sample],
     metrics: MetricLike | Sequence[MetricLike],
     *,
     method: str = "auto",
@@ -49,7 +49,8 @@ def compare(
     """Which of several models is better, on the same users, and how sure that is.
 
     Args:
-        tables: Ranks by the name of the model; exact or sampled, in any mix.
+        tables: Ranks by the name of the model; exact or sampled, in any mix. Tables that
+            :func:`truerank.estimators.prepare` made ready are not fitted again.
         metrics: One or several; the verdict's sentence is about the first.
         method: Of the estimates, as for :func:`truerank.estimate`.
         test: ``auto`` chooses: for exact ranks McNemar where values are 0 or 1 and the paired t
@@ -81,18 +82,19 @@ def compare(
     (('better', 'worse'), 'mcnemar')
     """
     wanted = _metrics(metrics)
-    _check(tables, baseline, level, n_boot)
+    given = _checked(tables, baseline, level, n_boot)
     population = checked_population(population)
-    rows = _aligned(tables, align)
+    rows = _aligned(given, align)
+    samples = {name: _prepared(tables[name], table) for name, table in rows.items()}
     n_population = _common_population(rows) if population == "finite" else None
     estimates, resampled = {}, {}
     with Progress("estimating", total=len(rows), enabled=progress) as bar:
-        for name, table in rows.items():
-            found = _estimates(table, wanted, method, n_boot, seed, bounds, level, population)
+        for name, sample in samples.items():
+            found = _estimates(sample, wanted, method, n_boot, seed, bounds, level, population)
             estimates[name] = resampled[name] = found
             if population == "finite":  # a difference is shrunk as one, from full resamples
                 resampled[name] = _estimates(
-                    table, wanted, method, n_boot, seed, False, level, "infinite"
+                    sample, wanted, method, n_boot, seed, False, level, "infinite"
                 )
             bar.advance()
     models = sorted(rows, key=lambda name: -estimates[name][str(wanted[0])].value)
@@ -102,7 +104,7 @@ def compare(
         else [(name, baseline) for name in models if name != baseline]
     )
     comparisons = _comparisons(
-        rows, (estimates, resampled), wanted, pairs,
+        samples, (estimates, resampled), wanted, pairs,
         method=method, test=test, correction=correction, level=level, n_boot=n_boot, seed=seed,
         population=population, n_population=n_population,
     )  # fmt: skip
@@ -129,7 +131,14 @@ def compare(
         n_boot=n_boot,
         seed=seed,
         tables=rows,
+        samples=samples,
     )
+
+
+def _prepared(given: RankTable | Sample, aligned: RankTable) -> Sample:
+    """What was made ready before, if alignment left the rows as they are."""
+    known = isinstance(given, Sample) and given.ranks is aligned
+    return given if known and isinstance(given, Sample) else prepare(aligned)
 
 
 def _aligned(tables: Mapping[str, RankTable], how: Alignment) -> dict[str, RankTable]:
@@ -165,29 +174,34 @@ def _metrics(metrics: MetricLike | Sequence[MetricLike]) -> list[Metric]:
     return list(dict.fromkeys(wanted))
 
 
-def _check(
-    tables: Mapping[str, RankTable], baseline: str | None, level: float, n_boot: int
-) -> None:
+def _checked(
+    tables: Mapping[str, RankTable | Sample], baseline: str | None, level: float, n_boot: int
+) -> dict[str, RankTable]:
+    """The tables alone, if everything asked for can be had."""
     if len(tables) < 2:
         raise InvalidArgumentError(
             "tables", list(tables), "at least two models by name",
             "one model alone is what tr.estimate is for",
         )  # fmt: skip
-    for name, table in tables.items():
+    found = {}
+    for name, given in tables.items():
+        table = given.ranks if isinstance(given, Sample) else given
         if not isinstance(table, RankTable):
             raise InvalidArgumentError(
                 f"tables[{name!r}]", type(table).__name__, "a RankTable",
                 "make one with tr.rank or tr.RankTable.from_arrays",
             )  # fmt: skip
+        found[name] = table
     if baseline is not None and baseline not in tables:
         raise InvalidArgumentError("baseline", baseline, f"one of {', '.join(tables)}")
     if not 0 < level < 1:
         raise InvalidArgumentError("level", level, "between 0 and 1")
     check_resamples(n_boot, fewest=FEWEST_RESAMPLES)
+    return found
 
 
 def _estimates(
-    table: RankTable,
+    sample: Sample,
     metrics: list[Metric],
     method: str,
     n_boot: int,
@@ -197,16 +211,16 @@ def _estimates(
     population: Population,
 ) -> dict[str, Estimate]:
     # Exact ranks need no method: what is known is not estimated.
-    chosen = "auto" if bool(table.is_exact.all()) else method
+    chosen = "auto" if sample.exact else method
     found = estimate(
-        table, metrics, chosen,
+        sample, metrics, chosen,
         n_boot=n_boot, seed=seed, bounds=bounds, level=level, paired=True, population=population,
     )  # fmt: skip
     return {e.metric: e for e in found}
 
 
 def _comparisons(
-    tables: Mapping[str, RankTable],
+    samples: Mapping[str, Sample],
     estimates: tuple[Estimates, Estimates],
     metrics: list[Metric],
     pairs: list[tuple[str, str]],
@@ -225,7 +239,7 @@ def _comparisons(
         for names in pairs:
             a, b = (estimates[0][name][str(metric)] for name in names)
             free = (estimates[1][names[0]][str(metric)], estimates[1][names[1]][str(metric)])
-            both = (tables[names[0]], tables[names[1]])
+            both = (samples[names[0]], samples[names[1]])
             d = difference(
                 both, free, metric,
                 method=method, test=test, level=level, n_resamples=n_boot, seed=seed,

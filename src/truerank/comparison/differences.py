@@ -17,7 +17,7 @@ All of this is about future users. About the users there are (``population="fini
 
 * **all of them ranked in full**: the difference is known; there is no error and nothing to test.
 * **some of them, or sampled ranks**: resamples again, drawn in by
-  :func:`~truerank.estimators.finite_difference.difference_ratio`, for exact ranks too. The paired
+  :func:`~truerank.estimators.finite.difference_ratio`, for exact ranks too. The paired
   tests of users' values know of no finite population and are refused.
 
 Intervals are cut at the largest difference that the metric allows.
@@ -34,9 +34,9 @@ from truerank.arrays import Float
 from truerank.comparison.named_tests import choose_test, run_test
 from truerank.comparison.outcome import SMALLEST_P
 from truerank.comparison.values import ONE_USER, ROUNDING, Pairs
-from truerank.errors import InvalidArgumentError, option
-from truerank.estimators import Estimate
-from truerank.estimators.finite_difference import difference_ratio
+from truerank.errors import InvalidArgumentError, InvalidDataError, option
+from truerank.estimators import Estimate, Sample
+from truerank.estimators.finite import difference_ratio
 from truerank.estimators.population import Population
 from truerank.metrics import Metric
 from truerank.ranking import RankTable
@@ -65,7 +65,7 @@ class Difference:
 
 
 def difference(
-    tables: tuple[RankTable, RankTable],
+    samples: tuple[Sample, Sample],
     estimates: tuple[Estimate, Estimate],
     metric: Metric,
     *,
@@ -82,7 +82,8 @@ def difference(
     For the users there are the difference is shrunk here, as one: what the users have in common
     cancels in it, and each model's own shrinkage would be too much.
     """
-    exact = all(bool(table.is_exact.all()) for table in tables)
+    exact = all(sample.exact for sample in samples)
+    tables = _table(samples[0]), _table(samples[1])
     finite = population == "finite"
     if test == "auto" and (finite or not exact):
         test = "z"
@@ -93,7 +94,7 @@ def difference(
         drawn = estimates[0].replicates - estimates[1].replicates
         if finite:
             value = estimates[0].value - estimates[1].value
-            ratio = difference_ratio(tables, metric, drawn, method=method, seed=seed)
+            ratio = difference_ratio(samples, metric, drawn, method=method, seed=seed)
             drawn = value + ratio**0.5 * (drawn - value)
         return _from_resamples(estimates, drawn, metric, test=test, level=level)
     a, b = (table.per_user(metric)[1] for table in tables)
@@ -112,6 +113,12 @@ def difference(
         test=chosen,
         note=outcome.note,
     )
+
+
+def _table(sample: Sample) -> RankTable:
+    if not isinstance(sample.ranks, RankTable):
+        raise InvalidDataError("counts do not know their users, so no two can be compared")
+    return sample.ranks
 
 
 def _check_resampled(test: str, *, exact: bool) -> None:

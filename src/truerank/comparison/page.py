@@ -17,7 +17,7 @@ from truerank.comparison.report_data import (
 from truerank.comparison.summary_text import caution, details, headline, listed
 from truerank.comparison.tables import comparisons_table, is_known, models_table
 from truerank.comparison.verdict import Verdict
-from truerank.ranking import RankTable
+from truerank.ranking import RankTable, Users
 from truerank.report.page import Cell, Chart, Code, Details, Page, Section, Series, Table, Text
 from truerank.version import __version__
 
@@ -26,7 +26,7 @@ MOST_BARS = 30
 
 
 def page_of(verdict: Verdict) -> Page:
-    """Everything that the report shows; a few seconds, for the curves are fitted here."""
+    """Everything that the report shows; nothing is fitted that the verdict did not need."""
     asked = families(verdict)
     blind = blind_by_model(verdict) if asked else {}
     drawn = {family: curves(verdict, family, blind) for family in asked}
@@ -64,7 +64,7 @@ def _lead(verdict: Verdict) -> str:
 
 
 def _certainty(verdict: Verdict) -> str:
-    sampled = [name for name, t in verdict.tables.items() if not t.is_exact.all()]
+    sampled = [name for name, t in verdict.tables.items() if not t.all_exact]
     if is_known(verdict):
         return f"Every rank of {verdict.about} is exact: nothing was estimated."
     if not sampled:
@@ -149,7 +149,7 @@ def _curves(verdict: Verdict, drawn: dict[str, list[Curve]]) -> Section:
 def _distributions(verdict: Verdict) -> Section:
     series = []
     for model in verdict.models:
-        x, y = rank_density(verdict.tables[model], verdict.method)
+        x, y = rank_density(verdict.samples[model], verdict.method)
         series.append(Series(model, x.tolist(), y.tolist()))
     chart = Chart(
         "Where the held-out items rank",
@@ -272,16 +272,16 @@ def _origin(verdict: Verdict) -> Section:
 
 def design_words(table: RankTable) -> str:
     """The design of a table for people."""
-    design = dict(table.header.design)
-    kind = design.pop("kind", "unknown")
-    inner = design.pop("inner", None)
+    design = table.header.design
     values = [
         f"{name} = {value:,}" if isinstance(value, int) else f"{name} = {value}"
-        for name, value in design.items()
-        if value is not None and not isinstance(value, dict | list) and name != "replacement"
+        for name, value in design.describe().items()
+        if value is not None
+        and not isinstance(value, dict | list)
+        and name not in ("kind", "replacement")
     ]
-    words = f"{kind}, {', '.join(values)}" if values else str(kind)
-    return f"{words}; {inner.get('kind')}" if isinstance(inner, dict) else words
+    words = f"{design.kind}, {', '.join(values)}" if values else design.kind
+    return f"{words}; {design.inner.kind}" if isinstance(design, Users) else words
 
 
 def _span(values: Any) -> str:

@@ -9,13 +9,15 @@ import numpy as np
 
 from truerank.arrays import Float
 from truerank.comparison.verdict import Verdict
-from truerank.estimators import estimate, rank_distribution
+from truerank.estimators import Sample, estimate, rank_distribution
 from truerank.estimators.diagnostics import blind_cutoffs
 from truerank.metrics import as_metric
 from truerank.ranking import RankTable
 
 CUTOFFS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 CURVE_RESAMPLES = 200
+"""Of exact ranks; sampled ones take the verdict's own resamples."""
+
 PER_DECADE = 8
 """Bins of the drawn rank distribution per factor of ten."""
 
@@ -49,15 +51,17 @@ def curves(verdict: Verdict, family: str, blind: Mapping[str, frozenset[int]]) -
     cutoffs = _cutoffs(verdict)
     found = []
     for model in verdict.models:
-        table = verdict.tables[model]
-        exact = bool(table.is_exact.all())
+        table, sample = verdict.tables[model], verdict.samples[model]
+        exact = sample.exact
+        # What was fitted to the resamples of the verdict gives every K: nothing is fitted here.
         estimates = estimate(
-            table,
+            sample,
             [f"{family}@{k}" for k in cutoffs],
             "auto" if exact else verdict.method,
-            n_boot=CURVE_RESAMPLES,
+            n_boot=CURVE_RESAMPLES if exact else verdict.n_boot,
             seed=verdict.seed,
             bounds=False,
+            paired=not exact,
             population=verdict.population,
         )
         ends = np.array([e.interval(verdict.level) for e in estimates])
@@ -79,8 +83,8 @@ def blind_by_model(verdict: Verdict) -> dict[str, frozenset[int]]:
     """The cutoffs of the curves that the samples of each model do not see."""
     cutoffs = _cutoffs(verdict)
     return {
-        model: blind_cutoffs(table, cutoffs, level=verdict.level)
-        for model, table in verdict.tables.items()
+        model: blind_cutoffs(sample, cutoffs, method=verdict.method, level=verdict.level)
+        for model, sample in verdict.samples.items()
     }
 
 
@@ -107,10 +111,9 @@ def families(verdict: Verdict) -> list[str]:
     return list(dict.fromkeys(m.name for m in parsed if m.k is not None and m.function is None))
 
 
-def rank_density(table: RankTable, method: str) -> tuple[Float, Float]:
+def rank_density(sample: Sample, method: str) -> tuple[Float, Float]:
     """(rank, share of held-out items per factor of ten) at the left ends of log-spaced bins."""
-    exact = bool(table.is_exact.all())
-    edges, mass = rank_distribution(table, "auto" if exact else method)
+    edges, mass = rank_distribution(sample, "auto" if sample.exact else method)
     top = float(edges[-1])
     steps = 10 ** np.arange(0, np.log10(top) + 1 / PER_DECADE, 1 / PER_DECADE)
     cuts = np.unique(np.minimum(np.round(steps), top))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from truerank.comparison.differences import KNOWN
 from truerank.comparison.summary_text import sentence
 from truerank.errors import MissingExtraError
-from truerank.estimators import Estimate
+from truerank.estimators import Estimate, Sample
 from truerank.estimators.population import Population
 from truerank.estimators.summary_text import whose
 from truerank.plain_data import plain
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two models on one metric.
+    """The difference of two models on one metric, with its interval, test and caveats.
 
     Attributes:
         metric: In the notation ``ndcg@10``.
@@ -79,7 +79,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What :func:`truerank.compare` found.
+    """Which models differ, by how much, how surely: what :func:`truerank.compare` found.
 
     Attributes:
         models: Names, best first by the first metric.
@@ -101,6 +101,7 @@ class Verdict:
         n_boot: Resamples.
         seed: Of the resamples.
         tables: The tables compared, on common rows.
+        samples: The same, with what was fitted to them.
     """
 
     models: tuple[str, ...]
@@ -119,6 +120,7 @@ class Verdict:
     n_boot: int
     seed: int
     tables: Mapping[str, RankTable] = field(repr=False)
+    samples: Mapping[str, Sample] = field(repr=False)
 
     @property
     def about(self) -> str:

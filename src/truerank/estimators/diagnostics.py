@@ -2,68 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from truerank.arrays import Float
-from truerank.data.id_order import distinct_ids
 from truerank.errors import Message
 from truerank.estimators.bounds.blind_spot import blind_spot, is_blind
-from truerank.estimators.bounds.ceiling import ceiling_notes
-from truerank.estimators.bounds.identification import compatible_set
 from truerank.estimators.bounds.remedies import next_design
-from truerank.estimators.problem import Problem
+from truerank.estimators.methods.simple import Naive
+from truerank.estimators.methods.table import make_method
+from truerank.estimators.problem import Estimator, Problem
 from truerank.estimators.result import Diagnostics
-from truerank.estimators.samples import Sample
+from truerank.estimators.samples import Sample, Weighting, prepare
 from truerank.metrics import Metric
-from truerank.ranking.stages import Stages
+from truerank.ranking.counts import RankCounts
 from truerank.ranking.table import RankTable
 
 
 def diagnose(
-    problem: Problem,
+    weighting: Weighting,
     metrics: list[Metric],
     shares: Float,
     values: Float,
     *,
-    table: RankTable,
+    estimator: Estimator,
     method: str,
     scale: float,
     bounds: bool,
     level: float,
-    suspicions: tuple[str, ...] = (),
 ) -> list[Diagnostics]:
     """Diagnostics of each metric. ``scale`` turns sums over the distribution into values."""
-    scored = float(np.average(table.n_scored, weights=np.maximum(table.weight, 1e-300)))
+    sample, problem = weighting.sample, weighting.problem
+    header, suspicions, scored = sample.ranks.header, sample.suspicions, sample.n_scored
     common = [*suspicions, *([_NAIVE] if method == "naive" else [])]
-    common += [table.adapted] if table.adapted else []
+    common += [sample.ranks.adapted] if sample.ranks.adapted else []
     common += _uneven(problem)
     if not bounds:
-        examined = bool(table.is_exact.all())
-        if not examined:
+        if not sample.exact:
             common.append(
                 "what the samples cannot tell was not examined "
                 + Message("(bounds=False)", "(--no-bounds)")
             )
         notes = tuple(common)
         unbounded = Diagnostics(
-            scored=scored, examined=examined, suspicions=suspicions, notes=notes
+            scored=scored, examined=sample.exact, suspicions=suspicions, notes=notes
         )
         return [unbounded for _ in metrics]
-    found = compatible_set(problem, shares, level=level, stages=_stages(table))
+    found = weighting.compatible(level, shares)
     cutoffs = sorted({metric.k for metric in metrics if metric.k is not None})
     spot = None
     if cutoffs:
         spot = blind_spot(
-            problem, shares, ks=cutoffs, example=cutoffs[0], allowed=found,
-            design=table.header.design,
+            problem, shares, ks=cutoffs, example=cutoffs[0], allowed=found, design=header.design,
+            value=_own_value(weighting, estimator),
         )  # fmt: skip
         common += spot.sentences
     elif found.note:
         common.append(found.note)
-    if found.note and table.header.ties in _MISFIT_BY_TIES:
-        common.append(_MISFIT_BY_TIES[table.header.ties])
+    if found.note and header.ties in _MISFIT_BY_TIES:
+        common.append(_MISFIT_BY_TIES[header.ties])
     results = []
     for metric, value, ends in zip(metrics, values, found.bounds(metrics), strict=True):
         low, high = np.clip(scale * np.array(ends), *metric.limits).tolist()
@@ -76,7 +74,7 @@ def diagnose(
         spotted = spot is not None and metric.k in spot.blind
         said = [_range_sentence(metric, low, high, level), *common]
         if blind and not spotted:
-            advice = next_design(table.header.design)
+            advice = next_design(header.design)
             said.append(f"the samples hardly determine {metric}: it rests on smoothness; {advice}")
         blind = blind or spotted
         if not low <= value <= high:
@@ -93,52 +91,52 @@ def diagnose(
     return results
 
 
-def exact_diagnostics(table: RankTable, suspicions: tuple[str, ...] = ()) -> Diagnostics:
+def exact_diagnostics(sample: Sample) -> Diagnostics:
     """Of any metric of a table whose ranks are all exact."""
+    ranks, suspicions = sample.ranks, sample.suspicions
     note = "every rank is exact: the only uncertainty is which users there are"
-    notes = [*(suspicions or [note]), table.adapted]
+    n_rows = ranks.n_rows.sum() if isinstance(ranks, RankCounts) else len(ranks)
     return Diagnostics(
-        scored=float(table.n_scored.mean()),
+        scored=float(ranks.n_scored.sum() / n_rows),
         suspicions=suspicions,
-        notes=tuple(filter(None, notes)),
+        notes=tuple(filter(None, [*(suspicions or [note]), ranks.adapted])),
     )
 
 
-def suspicions_about(table: RankTable) -> tuple[str, ...]:
-    """Why ranks made elsewhere can hardly be what they are said to be; mostly nothing."""
-    return (*ceiling_notes(table), *_shared_ranks(table))
+def blind_cutoffs(
+    ranks: RankTable | RankCounts | Sample,
+    ks: Sequence[int],
+    *,
+    method: str = "auto",
+    level: float = 0.95,
+) -> frozenset[int]:
+    """Which cutoffs the samples do not see; none of them for exact ranks.
 
-
-def _shared_ranks(table: RankTable) -> tuple[str, ...]:
-    """Exact ranks that several held-out items of one user have in common: those of no list."""
-    if table.header.design.get("kind") != "foreign" or table.n_users == len(table):
-        return ()
-    exact = table.is_exact
-    user, rank = distinct_ids(table.user)[1][exact], table.rank[exact]
-    order = np.lexsort((rank, user))
-    user, rank = user[order], rank[order]
-    shared = int(np.count_nonzero((np.diff(user) == 0) & (np.diff(rank) == 0)))
-    if shared == 0:
-        return ()
-    said = (
-        f"suspicious: {shared:,} of {len(rank):,} exact ranks are also the rank of another "
-        "held-out item of the same user, but a list has one item at each place: items were ranked "
-        "apart, or ties in their favour; rank each user's items in one list, or values of several "
-        "items are too high"
-    )
-    return (said,)
-
-
-def blind_cutoffs(table: RankTable, ks: Sequence[int], *, level: float = 0.95) -> frozenset[int]:
-    """Which cutoffs the samples of a table do not see; none of them for exact ranks."""
-    if bool(table.is_exact.all()):
+    Args:
+        ranks: A table, counts, or either as :func:`truerank.estimators.prepare` made it.
+        ks: Cutoffs to judge.
+        method: Whose values they are judged at.
+        level: Confidence of the bounds.
+    """
+    sample = prepare(ranks)
+    if sample.exact:
         return frozenset()
-    sample = Sample.of(table)
-    row_weights = sample.weight / sample.n_targets
-    problem = Problem.of(sample.cells, n_rows=sample.effective_rows(row_weights))
-    shares, _ = sample.shares(row_weights, n_boot=0, seed=0)
-    spot = blind_spot(problem, shares[:, 0], ks=ks, level=level, stages=_stages(table))
+    weighting, estimator = sample.by_user, make_method(method, {})
+    spot = blind_spot(
+        weighting.problem, weighting.own_shares, ks=ks, level=level,
+        allowed=weighting.compatible(level), value=_own_value(weighting, estimator),
+    )  # fmt: skip
     return frozenset(spot.blind)
+
+
+def _own_value(weighting: Weighting, estimator: Estimator) -> Callable[[Metric], float] | None:
+    """What the estimate itself says: a cutoff is judged at that. A naive value is no possible one.
+
+    Values of several cutoffs at once would be no cheaper: the distribution is fitted once.
+    """
+    if isinstance(estimator, Naive):
+        return None
+    return lambda metric: weighting.value(estimator, metric)
 
 
 _MISFIT_BY_TIES = {
@@ -156,7 +154,7 @@ _MISFIT_BY_TIES = {
         "half, ranks in a sample are no draws from the catalogue; break ties at random"
     ),
 }
-"""Under the other rules a sample obeys its law: see numerics.ties."""
+"""Under the other rules a sample obeys its distribution: see numerics.ties."""
 
 _NAIVE = (
     "this is the metric on the samples, not on the catalogue: it depends on the sample size "
@@ -185,10 +183,3 @@ def _range_sentence(metric: Metric, low: float, high: float, level: float) -> st
         f"from these samples alone {metric} lies between {low:.3g} and {high:.3g} "
         f"at {level:.0%} confidence"
     )
-
-
-def _stages(table: RankTable) -> Stages | None:
-    """The stages the rows followed, if the table says so."""
-    design = table.header.design
-    design = design.get("inner", design)
-    return Stages.from_dict(design["levels"]) if "levels" in design else None

@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Float
-from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError
-from truerank.estimators.diagnostics import diagnose, exact_diagnostics, suspicions_about
+from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError, option
+from truerank.estimators.diagnostics import diagnose, exact_diagnostics
 from truerank.estimators.finite import finite_note, finite_ratio, sampled_fraction, user_part
 from truerank.estimators.methods.table import SLOW_TO_REFIT, make_method
 from truerank.estimators.population import Population, checked_population
-from truerank.estimators.problem import Problem
 from truerank.estimators.resampling import UserResamples
 from truerank.estimators.result import Diagnostics, Estimate
-from truerank.estimators.samples import Sample
+from truerank.estimators.samples import NO_BUCKETS, Sample, Weighting, prepare
 from truerank.metrics import Metric, MetricLike, as_metric
+from truerank.ranking.counts import RankCounts
 from truerank.ranking.table import RankTable
 
 ROUNDING = 1e-9
@@ -32,7 +32,7 @@ FEW_USERS = 30
 
 
 def estimate(
-    table: RankTable,
+    table: RankTable | RankCounts | Sample,
     metrics: MetricLike | Sequence[MetricLike],
     method: str = "auto",
     *,
@@ -44,10 +44,12 @@ def estimate(
     population: Population = "infinite",
     **parameters: Any,
 ) -> list[Estimate]:
-    """Estimate metrics of the whole catalogue from a table of (sampled) ranks.
+    """Metrics of the whole catalogue from (sampled) ranks, with standard errors and intervals.
 
     Args:
-        table: Ranks, exact or sampled, in any mixture that the method takes.
+        table: Ranks, exact or sampled, in any mixture that the method takes; or their counts
+            (:class:`truerank.RankCounts`); or either as :func:`truerank.estimators.prepare` made
+            it, for several questions about one table.
         metrics: One or several, such as ``"ndcg@10"``.
         method: A name of :data:`truerank.estimators.methods.table.METHODS`. ``auto`` is the one we
             would choose: exact where all ranks are exact, else the smooth estimator.
@@ -72,78 +74,63 @@ def estimate(
     [0.5, 0.3333333333333333]
     """
     wanted = _metrics(metrics)
-    if table.header.design.get("kind") == "mixed":
-        raise InvalidDataError("this table mixes replacement flags; estimate each part by itself")
-    table = table.without_weightless_users()
-    suspicions = suspicions_about(table)
-    for said in suspicions:
+    sample = prepare(table)
+    for said in sample.suspicions:
         warnings.warn(said, DataWarning, stacklevel=2)
-    sample = Sample.of(table)
     _check_cutoffs(wanted, sample)
     population = checked_population(population)
-    fraction = sampled_fraction(table, population)
-    exact = bool(table.is_exact.all())
-    chosen = "exact" if method == "auto" and exact and not parameters else method
+    fraction = sampled_fraction(sample.ranks, population)
+    chosen = "exact" if method == "auto" and sample.exact and not parameters else method
     estimator = make_method(chosen, parameters)
     if fraction > 0 and chosen == "cls":
         raise InvalidArgumentError(
             "population", population, "'infinite' for method 'cls'",
             "it tells no distribution of ranks, so what is due to the users is unknown; use auto",
         )  # fmt: skip
-    if chosen == "exact" and exact:
-        common = exact_diagnostics(table, suspicions)
-        joint = _from_exact_ranks(
-            table, wanted, common, n_boot=_resamples(chosen, n_boot), seed=seed
-        )
-        return [_about(e, table, population, finite_ratio(fraction, e.replicates)) for e in joint]
-    whole = Problem.of(sample.cells, n_rows=sample.n_users)
+    n_drawn, unresampled = _resamples(chosen, n_boot, sample)
+    if chosen == "exact" and sample.exact:
+        joint = _from_exact_ranks(sample, wanted, n_boot=n_drawn, seed=seed)
+        found = [_about(e, population, finite_ratio(fraction, e.replicates), sample) for e in joint]
+        return [_said(e, unresampled) for e in found]
     results: dict[int, Estimate] = {}
-    for positions, row_weights in _grouped(wanted, sample):
-        problem = replace(whole, n_rows=sample.effective_rows(row_weights))
+    drawn = (n_drawn, seed, paired)
+    for weighting, positions in _grouped(wanted, sample):
         shares, factors = sample.shares(
-            row_weights, n_boot=_resamples(chosen, n_boot), seed=seed, paired=paired
+            weighting.row_weights, n_boot=n_drawn, seed=seed, paired=paired
         )
         group = [wanted[i] for i in positions]
-        values = factors * estimator.values(problem, group, shares)
+        values = factors * weighting.values(estimator, group, shares, drawn)
         notes = diagnose(
-            problem, group, shares[:, 0], values[:, 0], table=table, method=chosen,
-            scale=float(factors[0]), bounds=bounds, level=level, suspicions=suspicions,
+            weighting, group, shares[:, 0], values[:, 0], estimator=estimator, method=chosen,
+            scale=float(factors[0]), bounds=bounds, level=level,
         )  # fmt: skip
         mass = None
         if fraction > 0 and chosen not in ("exact", "naive"):
-            mass = estimator.distribution(problem, shares[:, 0])
+            mass = weighting.mass(estimator)
         for k, i in enumerate(positions):
-            found = _result(
-                wanted[i], *_cut(wanted[i], values[k], notes[k]), sample.n_users, chosen
-            )
+            one = _result(wanted[i], *_cut(wanted[i], values[k], notes[k]), sample.n_users, chosen)
             part = None
             if mass is not None:
-                part = user_part(
-                    sample, problem, wanted[i], mass,
-                    row_weights=row_weights, shares=shares, factors=factors,
-                )  # fmt: skip
+                part = user_part(weighting, wanted[i], mass, shares=shares, factors=factors)
             # What naive ranks estimate is no metric of users: nothing is known of it.
-            ratio = finite_ratio(0 if chosen == "naive" else fraction, found.replicates, part)
-            results[i] = _about(found, table, population, ratio)
+            ratio = finite_ratio(0 if chosen == "naive" else fraction, one.replicates, part)
+            results[i] = _said(_about(one, population, ratio, sample), unresampled)
     return [results[i] for i in range(len(wanted))]
 
 
 def rank_distribution(
-    table: RankTable, method: str = "auto", **parameters: Any
+    table: RankTable | RankCounts | Sample, method: str = "auto", **parameters: Any
 ) -> tuple[NDArray[np.int64], Float]:
     """The estimated distribution of global ranks, P(R), as (edges, mass).
 
     Bin ``j`` holds ranks ``edges[j] .. edges[j + 1] - 1`` with probability ``mass[j]``; the top
     ranks have bins of their own. Linear methods (bv, mn) may give negative masses.
     """
-    sample = Sample.of(table)
-    exact = bool(table.is_exact.all())
-    chosen = "exact" if method == "auto" and exact and not parameters else method
-    estimator = make_method(chosen, parameters)
-    row_weights = sample.weight / sample.n_targets
-    problem = Problem.of(sample.cells, n_rows=sample.effective_rows(row_weights))
-    shares, _ = sample.shares(row_weights, n_boot=0, seed=0)
-    return problem.grid.edges.copy(), estimator.distribution(problem, shares[:, 0])
+    sample = prepare(table)
+    chosen = "exact" if method == "auto" and sample.exact and not parameters else method
+    weighting = sample.by_user
+    mass = weighting.mass(make_method(chosen, parameters))
+    return weighting.problem.grid.edges.copy(), mass.copy()
 
 
 def _metrics(metrics: MetricLike | Sequence[MetricLike]) -> list[Metric]:
@@ -155,18 +142,32 @@ def _metrics(metrics: MetricLike | Sequence[MetricLike]) -> list[Metric]:
 
 
 def _check_cutoffs(metrics: list[Metric], sample: Sample) -> None:
+    largest = int(sample.ranks.n_items.max())
     for metric in metrics:
-        if metric.k is not None and metric.k > sample.cells.largest:
+        if metric.k is not None and metric.k > largest:
             raise InvalidArgumentError(
-                "metric", str(metric), f"with K at most the {sample.cells.largest:,} candidates"
+                "metric", str(metric), f"with K at most the {largest:,} candidates"
             )
 
 
-def _resamples(method: str, n_boot: int | None) -> int:
+def _resamples(method: str, n_boot: int | None, sample: Sample) -> tuple[int, str]:
+    """How many resamples to draw; and why none, where users cannot be told apart."""
     if n_boot is None:
-        return 100 if method in SLOW_TO_REFIT else 1000
+        if not sample.resamples:
+            return 0, NO_BUCKETS
+        return (100 if method in SLOW_TO_REFIT else 1000), ""
     check_resamples(n_boot, fewest=0)
-    return n_boot
+    if n_boot and not sample.resamples:
+        raise InvalidDataError(f"{NO_BUCKETS}, or pass " + option("n_boot", 0))
+    return n_boot, ""
+
+
+def _said(found: Estimate, note: str) -> Estimate:
+    """The estimate with one note more, if there is one."""
+    if not note:
+        return found
+    notes = (*found.diagnostics.notes, note)
+    return replace(found, diagnostics=replace(found.diagnostics, notes=notes))
 
 
 MOST_RESAMPLES = 1_000_000
@@ -181,18 +182,13 @@ def check_resamples(n_boot: int, *, fewest: int) -> None:
         )
 
 
-def _grouped(metrics: list[Metric], sample: Sample) -> list[tuple[list[int], Float]]:
+def _grouped(metrics: list[Metric], sample: Sample) -> list[tuple[Weighting, list[int]]]:
     """Metrics that weigh the rows alike share one fit; with one target a user, all do."""
-    groups: list[tuple[list[int], Float]] = []
+    groups: dict[int, tuple[Weighting, list[int]]] = {}
     for i, metric in enumerate(metrics):
-        weights = sample.row_weights(metric)
-        for positions, known in groups:
-            if np.array_equal(known, weights):
-                positions.append(i)
-                break
-        else:
-            groups.append(([i], weights))
-    return groups
+        weighting = sample.weighting(sample.row_weights(metric))
+        groups.setdefault(id(weighting), (weighting, []))[1].append(i)
+    return list(groups.values())
 
 
 def _cut(metric: Metric, values: Float, notes: Diagnostics) -> tuple[Float, Diagnostics]:
@@ -228,11 +224,11 @@ def _result(
     )
 
 
-def _about(found: Estimate, table: RankTable, population: Population, ratio: float) -> Estimate:
+def _about(found: Estimate, population: Population, ratio: float, sample: Sample) -> Estimate:
     """The estimate with whose metric it is; resamples drawn in where not all variance counts."""
     if population == "infinite":
         return found
-    found = replace(found, population=population, n_population=table.header.n_population)
+    found = replace(found, population=population, n_population=sample.ranks.header.n_population)
     root = float(np.sqrt(ratio))
     # "The only uncertainty is which users there are" is not true of users that are all there.
     others = () if found.known else found.diagnostics.notes
@@ -246,19 +242,28 @@ def _about(found: Estimate, table: RankTable, population: Population, ratio: flo
 
 
 def _from_exact_ranks(
-    table: RankTable, metrics: list[Metric], notes: Diagnostics, *, n_boot: int, seed: int
+    sample: Sample, metrics: list[Metric], *, n_boot: int, seed: int
 ) -> list[Estimate]:
     """Exact ranks: values per user, then their weighted mean.
 
     Only here can metrics that are not sums over several items of a user (hit, ap, mrr, auc) be
-    had. Memory: 40 bytes per user.
+    had, and only from a table: counts do not know whose items go together. Memory: 40 bytes per
+    user.
     """
+    notes, table = exact_diagnostics(sample), sample.ranks
+    results = []
+    if isinstance(table, RankCounts):
+        for metric in metrics:
+            values = metric.row_values(table.rank, table.n_items)
+            weights = sample.row_weights(metric)
+            found = sample.resampled_means(values, weights, n_boot=n_boot, seed=seed)
+            results.append(_result(metric, found, notes, sample.n_users, "exact"))
+        return results
     weight = table.user_weight
     n_users = len(weight)
     number, one = np.arange(n_users), np.zeros(n_users, np.int64)
     drawn = UserResamples(n_users, n_boot, seed)
     weights = drawn.sums(one, number, weight, 1)[0]
-    results = []
     for metric in metrics:
         _, values = table.per_user(metric)
         resampled = drawn.sums(one, number, values * weight, 1)[0] / weights

@@ -26,6 +26,11 @@ that of all; with users in random order and :math:`f = m / M`,
   known; they are taken to add up, :math:`h = \sum_u (\sum_t w_t s_t)^2 / m^2`, the largest they can
   be, which makes the error larger, never smaller.
 
+* **The difference of two models**: each model's own ratio must not be used for it. What the users
+  have in common cancels in :math:`\hat T_a - \hat T_b`, and it is the part that a finite population
+  takes away; the chances of the sampled items stay. So the formula is applied to the difference
+  itself, over joint resamples of the users.
+
 The ratio to :math:`\mathrm{Var}(\hat T)` is kept within [0, 1]. Resamples are moved towards the
 estimate by its root, so that intervals agree. With all users ranked in full nothing is left to
 chance. Valid where bias is small: none of this sees a bias.
@@ -39,17 +44,18 @@ import numpy as np
 
 from truerank.arrays import Float
 from truerank.errors import InvalidArgumentError, InvalidDataError, option
+from truerank.estimators.methods.table import make_method
 from truerank.estimators.population import Population
-from truerank.estimators.problem import Problem
 from truerank.estimators.result import Estimate
-from truerank.estimators.samples import Sample
+from truerank.estimators.samples import Sample, Weighting, prepare
 from truerank.metrics import Metric
+from truerank.ranking.counts import RankCounts
 from truerank.ranking.table import RankTable
 
 _SMALL = 1e-300
 
 
-def sampled_fraction(table: RankTable, population: Population = "infinite") -> float:
+def sampled_fraction(table: RankTable | RankCounts, population: Population = "infinite") -> float:
     """The part of the wanted users that the table holds, m / M; 0 for future users.
 
     >>> sampled_fraction(RankTable.from_arrays([1, 5], 10, 10))
@@ -92,34 +98,30 @@ class UserPart:
 
 
 def user_part(
-    sample: Sample,
-    problem: Problem,
-    metric: Metric,
-    mass: Float,
-    *,
-    row_weights: Float,
-    shares: Float,
-    factors: Float,
+    weighting: Weighting, metric: Metric, mass: Float, *, shares: Float, factors: Float
 ) -> UserPart:
     """The part of one metric, under an estimated distribution of ranks.
 
     Args:
-        sample: The rows.
-        problem: Their cells, grid and likelihood.
+        weighting: The rows with their weights in the metric.
         metric: The metric.
         mass: Estimated masses of the grid's bins; negative ones count as 0.
-        row_weights: Weight of each row in the metric.
         shares: As :meth:`Sample.shares` gives them, the sample itself first.
         factors: Likewise.
     """
+    sample, problem = weighting.sample, weighting.problem
     F = problem.grid.metric_values(metric)
     pi = np.maximum(mass, 0.0)
     p = np.maximum(problem.A @ pi, _SMALL)
     mean = problem.A @ (pi * F) / p
     variance = np.maximum(problem.A @ (pi * F**2) / p - mean**2, 0.0)
-    spread = np.bincount(sample.user, row_weights * np.sqrt(variance)[sample.cell])
-    hidden = float((spread**2).sum()) / sample.total**2
-    return UserPart((factors * (mean @ shares))[1:], hidden)
+    if isinstance(sample.ranks, RankTable) and sample.user is not None:
+        spread = np.bincount(sample.user, weighting.row_weights * np.sqrt(variance)[sample.cell])
+        squares = float((spread**2).sum())
+    else:  # users are not known: (a_1 + ... + a_m)^2 <= m (a_1^2 + ... + a_m^2), = for one item
+        rows = sample.n_targets * weighting.row_weights**2 / sample.worth
+        squares = float((rows * variance[sample.cell]).sum())
+    return UserPart((factors * (mean @ shares))[1:], squares / sample.total**2)
 
 
 def finite_ratio(fraction: float, replicates: Float, part: UserPart | None = None) -> float:
@@ -156,3 +158,46 @@ def finite_note(found: Estimate, ratio: float) -> str:
         f"{m:,} of {M:,} users were ranked and the estimate is about these {M:,}: its standard "
         f"error is {np.sqrt(ratio):.0%} of what it would be for future users"
     )
+
+
+def difference_ratio(
+    ranks: tuple[RankTable | Sample, RankTable | Sample],
+    metric: Metric,
+    replicates: Float,
+    *,
+    method: str = "auto",
+    seed: int = 0,
+    population: Population = "finite",
+) -> float:
+    """Variance of a difference about that of all M users, as a part of that of its resamples.
+
+    Args:
+        ranks: Those of the same users by two models, tables or what :func:`prepare` made of them.
+        metric: The metric.
+        replicates: Differences of the estimates over resamples, made by
+            ``estimate(..., paired=True, population="infinite")`` for each table.
+        method: Of the estimates.
+        seed: Of these resamples.
+        population: As for :func:`truerank.estimate`; 1 is returned for future users.
+    """
+    samples = [prepare(one) for one in ranks]
+    fractions = [sampled_fraction(sample.ranks, population) for sample in samples]
+    if fractions[0] != fractions[1]:
+        raise InvalidDataError(
+            f"the tables hold {fractions[0]:.3g} and {fractions[1]:.3g} of their users; rank both "
+            "models with one design, or pass " + option("population", "infinite")
+        )
+    fraction = fractions[0]
+    if fraction == 0 or method == "naive":
+        return 1.0
+    if all(sample.exact for sample in samples):
+        return finite_ratio(fraction, replicates)
+    a, b = (_part(sample, metric, method, len(replicates), seed) for sample in samples)
+    return finite_ratio(fraction, replicates, a - b)
+
+
+def _part(sample: Sample, metric: Metric, method: str, n_boot: int, seed: int) -> UserPart:
+    weighting = sample.weighting(sample.row_weights(metric))
+    shares, factors = sample.shares(weighting.row_weights, n_boot=n_boot, seed=seed, paired=True)
+    mass = weighting.mass(make_method("exact" if sample.exact else method, {}))
+    return user_part(weighting, metric, mass, shares=shares, factors=factors)

@@ -116,7 +116,7 @@ def _edges(n_items: int, exact: int, columns: int) -> Int:
 
 
 def _values(metric: Metric, ranks: Float, n_items: float) -> Float:
-    if metric.function is not None or metric.name != "auc":
+    if not metric.needs_n_items:
         return metric.row_values(ranks)
     return metric.row_values(np.minimum(ranks, n_items), n_items)
 

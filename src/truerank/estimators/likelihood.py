@@ -35,8 +35,8 @@ import numpy as np
 from numba import njit
 
 from truerank.arrays import Float, Int
-from truerank.estimators.cells import Cells
 from truerank.estimators.grid import RankGrid
+from truerank.ranking.counts import RankCounts
 
 _TINY = 1e-22
 """A probability below this share of the largest is none."""
@@ -45,7 +45,7 @@ END_RANKS = 128
 """Ranks at either end of the catalogue that are summed one by one with replacement."""
 
 
-def likelihood_matrix(cells: Cells, grid: RankGrid) -> Float:
+def likelihood_matrix(cells: RankCounts, grid: RankGrid) -> Float:
     """P(cell | bin), averaged over the ranks of each bin: shape ``(len(cells), len(grid))``.
 
     Memory: 8 bytes per cell and bin, and 64 per candidate of the largest sample. Work: for each

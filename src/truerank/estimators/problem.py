@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from truerank.arrays import Float
 from truerank.errors import InvalidDataError
-from truerank.estimators.cells import Cells
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.likelihood import likelihood_matrix
 from truerank.metrics import Metric
+from truerank.ranking.counts import RankCounts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,15 +29,17 @@ class Problem:
         grid: Bins of ranks.
         A: P(cell | bin), shape ``(len(cells), len(grid))``.
         n_rows: Rows behind the cells: the M of the formulas.
+        fits: What was fitted to a sample, for methods to find again; None to keep nothing.
     """
 
-    cells: Cells
+    cells: RankCounts
     grid: RankGrid
     A: Float
     n_rows: float
+    fits: dict[Any, Any] | None = None
 
     @classmethod
-    def of(cls, cells: Cells, *, n_rows: float, grid: RankGrid | None = None) -> Problem:
+    def of(cls, cells: RankCounts, *, n_rows: float, grid: RankGrid | None = None) -> Problem:
         """Build grid and likelihood for the cells."""
         grid = grid or replace(RankGrid.of(cells.largest), typical=cells.typical)
         return cls(cells, grid, likelihood_matrix(cells, grid), n_rows)

@@ -51,7 +51,7 @@ class Diagnostics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """The value of one metric by one method.
+    """The value of one metric by one method, with standard error, interval and diagnostics.
 
     Attributes:
         metric: In the notation ``ndcg@10``.

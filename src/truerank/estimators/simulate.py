@@ -35,7 +35,7 @@ def simulate(
         seed: Of the draws.
         stages: Those of an earlier table of the design, to spare the pilot of an adaptive one.
     """
-    if not exact.is_exact.all():
+    if not exact.all_exact:
         raise InvalidDataError("simulation starts from exact ranks; rank with Full() first")
     if isinstance(design, Users):
         return _some_users(exact, design, seed, stages)
@@ -54,7 +54,8 @@ def simulate(
         weight=exact.weight,
         n_scored=size,
         header=Header(
-            design={**design.describe(), "levels": stages.describe()},
+            design=design,
+            stages=stages,
             replacement=design.replacement,
             seed=seed,
             ties=exact.header.ties,
@@ -87,10 +88,7 @@ def _some_users(exact: RankTable, design: Users, seed: int, stages: Stages | Non
     words = addresses(seed, Stream.USER_SAMPLE, np.arange(len(known)))
     chosen = known[np.argsort(words, kind="stable")[: design.m]]
     table = simulate(exact[np.isin(exact.user, chosen)], design.inner, seed=seed, stages=stages)
-    inner = {"inner": table.header.design} if "levels" in table.header.design else {}
-    header = replace(
-        table.header, design={**design.describe(), **inner}, n_population=len(known), seed=seed
-    )
+    header = replace(table.header, design=design, n_population=len(known), seed=seed)
     return replace(table, header=header)
 
 

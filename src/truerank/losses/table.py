@@ -83,7 +83,7 @@ LOSSES = LossTable()
 
 
 def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
-    """These are parameters of the loss ``name``, with values that it can use.
+    """Refuses what is no parameter of the loss ``name``, or has a value that it cannot use.
 
     None is left to the loss where that is the default (the weight of ``infonce_debiased``).
 

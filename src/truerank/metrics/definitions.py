@@ -44,11 +44,12 @@ class Definition:
     """One metric. ``weight`` where it is linear, else ``joint``.
 
     Attributes:
-        value: F as a function of ranks and of K; of ranks and n_items for auc.
+        value: F as a function of ranks and of K; of ranks and candidates where it needs these.
         cutoff: Whether the notation needs ``@K``, may have it, or has none.
         weight: w as a function of the number of held-out items and of K.
         joint: The value per user from sorted rows and K.
         limits: Smallest and largest value that a user, and so a mean of users, can have.
+        needs_n_items: Whether F needs the number of candidates, as no cutoff does.
     """
 
     value: Callable[..., NDArray[np.float64]]
@@ -56,6 +57,7 @@ class Definition:
     weight: Callable[[Counts, int], Weights] | None = None
     joint: Callable[[Grouped, Any], NDArray[np.float64]] | None = None
     limits: tuple[float, float] = (0.0, 1.0)
+    needs_n_items: bool = False
 
 
 def _per_target(n_targets: Counts, k: int) -> Weights:  # noqa: ARG001
@@ -105,7 +107,7 @@ DEFINITIONS: dict[str, Definition] = {
     "mrr": Definition(value=functions.mrr, cutoff="optional", joint=per_user.mrr),
     "ap": Definition(value=functions.ap, cutoff="optional", joint=per_user.ap),
     "ap-capped": Definition(value=functions.ap, joint=per_user.ap_capped),
-    "auc": Definition(value=functions.auc, cutoff="none", joint=_auc_joint),
+    "auc": Definition(value=functions.auc, cutoff="none", joint=_auc_joint, needs_n_items=True),
 }
 
 ALIASES: dict[str, str] = {

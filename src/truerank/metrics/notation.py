@@ -71,13 +71,22 @@ class Metric:
             return -math.inf, math.inf
         return DEFINITIONS[self.name].limits
 
+    @property
+    def needs_n_items(self) -> bool:
+        """Whether its value depends on the number of candidates, and not on the rank alone.
+
+        >>> parse("auc").needs_n_items, parse("ndcg@10").needs_n_items
+        (True, False)
+        """
+        return self.function is None and DEFINITIONS[self.name].needs_n_items
+
     def row_values(self, rank: ArrayLike, n_items: ArrayLike | None = None) -> PerRow:
         """F(R) of each row: the metric of a user who has this one held-out item.
 
         Args:
             rank: 1-based ranks, of any shape.
-            n_items: Candidates, one number or one a row. Only auc needs it; where it is given,
-                a cutoff larger than it and a rank larger than it are refused.
+            n_items: Candidates, one number or one a row; see :attr:`needs_n_items`. Where it is
+                given, a cutoff larger than it and a rank larger than it are refused.
 
         >>> parse("ndcg@10").row_values([1, 3, 11]).tolist()
         [1.0, 0.5, 0.0]
@@ -88,10 +97,12 @@ class Metric:
         if self.function is not None:
             return _checked_output(self.function(R), R, self.name)
         value = DEFINITIONS[self.name].value
-        if self.name != "auc":
+        if not self.needs_n_items:
             return value(R, self.k)
         if N is None:
-            raise InvalidArgumentError("n_items", None, "given: auc counts the items below as well")
+            raise InvalidArgumentError(
+                "n_items", None, f"given: {self} counts the items below as well"
+            )
         return value(R, N)
 
     def row_weight(self, n_targets: ArrayLike) -> NDArray[np.float64]:

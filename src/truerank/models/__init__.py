@@ -1,10 +1,11 @@
 """Models: each file reads like its paper. Fitted models are Scorers."""
 
+from truerank.deprecation import old_name
 from truerank.models.als.debiased_ials import DebiasedIALS
 from truerank.models.als.ials import IALS
 from truerank.models.als.svdpp import SVDpp
 from truerank.models.als.wmf import WMF
-from truerank.models.learned_linear import Nearby
+from truerank.models.learned_linear import LearnedLinear
 from truerank.models.linear.closed_form_mf import ClosedFormMF
 from truerank.models.linear.debiased_ease import DebiasedEASE
 from truerank.models.linear.dlae import DLAE
@@ -34,10 +35,17 @@ __all__ = [
     "DebiasedEASE",
     "DebiasedIALS",
     "ItemKNN",
-    "Nearby",
+    "LearnedLinear",
     "Popularity",
     "PureSVD",
     "SVDpp",
     "UserKNN",
     "load",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "Nearby":
+        old_name("the model 'Nearby'", "LearnedLinear")
+        return LearnedLinear
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

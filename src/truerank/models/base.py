@@ -52,8 +52,8 @@ class Model:
     refuses what is not Interactions, and ends with :meth:`record_training_data`; a test asks all
     models of :data:`~truerank.models.names.MODELS` for both.
 
-    ``adapted`` says after ``fit``, a sentence each, which defaults gave way to the data
-    (:mod:`.adaptive_defaults`); it is empty where none did.
+    ``adapted`` says after ``fit``, a sentence each, which defaults were adapted to the data
+    (:mod:`truerank.adaptive_defaults`); it is empty where none was.
 
     What ``fit`` sets cannot be read before: one sentence says what to do instead.
 
@@ -82,7 +82,7 @@ class Model:
 
         Args:
             interactions: The training data.
-            adapted: A sentence for each default that gave way to them.
+            adapted: A sentence for each default that was adapted to them.
         """
         self.trained_on = TrainingInfo.of(interactions)
         self.folded_from = None

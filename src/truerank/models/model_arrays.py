@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truerank.array_files import check_array
 from truerank.data.id_order import distinct_ids
-from truerank.models.array_files import check_array
 
 
 class ArraySpec(NamedTuple):

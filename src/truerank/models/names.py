@@ -1,4 +1,4 @@
-"""Every model in one table: what it is called in words, and where its class is."""
+"""Every model in one table: its name in specs and where its class is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from truerank.checks import check_one_of
+from truerank.deprecation import old_name
 
 MODELS: dict[str, str] = {
     "popularity": "truerank.models.popularity:Popularity",
@@ -18,7 +19,7 @@ MODELS: dict[str, str] = {
     "dlae": "truerank.models.linear.dlae:DLAE",
     "edlae": "truerank.models.linear.edlae:EDLAE",
     "lrr": "truerank.models.linear.lrr:LRR",
-    "nearby": "truerank.models.learned_linear:Nearby",
+    "learned-linear": "truerank.models.learned_linear:LearnedLinear",
     "closed-form-mf": "truerank.models.linear.closed_form_mf:ClosedFormMF",
     "pure-svd": "truerank.models.linear.pure_svd:PureSVD",
     "debiased-ease": "truerank.models.linear.debiased_ease:DebiasedEASE",
@@ -30,6 +31,12 @@ MODELS: dict[str, str] = {
 }
 """Model files hold the name of a class, and only classes of this table are ever made of one."""
 
+OLD_MODELS = {"nearby": "learned-linear"}
+"""Names that models had before, which are taken with a warning."""
+
+OLD_CLASSES = {"Nearby": "LearnedLinear"}
+"""Classes of model files of the last release."""
+
 
 def model_class(name: str, argument: str = "model") -> type[Any]:
     """The class of this name, loaded now; or a sentence with the argument and the nearest name.
@@ -37,6 +44,9 @@ def model_class(name: str, argument: str = "model") -> type[Any]:
     >>> model_class("item-knn").__name__
     'ItemKNN'
     """
+    if name in OLD_MODELS:
+        old_name(f"the model {name!r}", OLD_MODELS[name])
+        name = OLD_MODELS[name]
     check_one_of(argument, name, MODELS)
     module, _, class_name = MODELS[name].partition(":")
     kind: type[Any] = getattr(import_module(module), class_name)
@@ -55,8 +65,8 @@ def parameters_of(kind: type[Any]) -> dict[str, Any]:
 def name_of(class_name: str) -> str | None:
     """The name of a class in the table; None if it is not there.
 
-    >>> name_of("EASE"), name_of("Virus")
-    ('ease', None)
+    >>> name_of("EASE"), name_of("Nearby"), name_of("Virus")
+    ('ease', 'learned-linear', None)
     """
     known = {place.partition(":")[2]: name for name, place in MODELS.items()}
-    return known.get(class_name)
+    return known.get(OLD_CLASSES.get(class_name, class_name))

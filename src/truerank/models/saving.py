@@ -31,10 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truerank.deprecation import current_names
-from truerank.errors import FileFormatError, InvalidArgumentError, TruerankError
-from truerank.files import HEADER_LIMIT, parse_header, readable_errors, written_whole
-from truerank.models.array_files import (
+from truerank.array_files import (
     BROKEN,
     SPARSE_PARTS,
     check_digests,
@@ -43,6 +40,9 @@ from truerank.models.array_files import (
     read_array,
     stored_member,
 )
+from truerank.deprecation import current_names
+from truerank.errors import FileFormatError, InvalidArgumentError, TruerankError
+from truerank.files import HEADER_LIMIT, parse_header, readable_errors, written_whole
 from truerank.models.base import Model, State, TrainingInfo
 from truerank.models.model_arrays import check_arrays, check_ids
 from truerank.models.names import model_class, name_of
@@ -204,7 +204,7 @@ def _flat(state: State) -> dict[str, NDArray[Any]]:
 
 
 def _sentences(header: dict[str, Any]) -> tuple[str, ...]:
-    """Which defaults gave way; earlier versions do not say."""
+    """Which defaults were adapted; earlier versions do not say."""
     said = header.get("adapted", [])
     if not isinstance(said, list) or not all(isinstance(sentence, str) for sentence in said):
         raise ValueError("adapted of another kind")

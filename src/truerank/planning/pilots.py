@@ -70,7 +70,7 @@ def pilot_distributions(
     root = np.linalg.cholesky((fit.covariance + fit.covariance.T) / 2.0)
     top = int((problem.grid.widths == 1).sum())
     seen = np.zeros(top)
-    exact = bool(pilot.is_exact.all())
+    exact = pilot.all_exact
     if exact:
         cells = sample.cells.rank <= top
         np.add.at(seen, sample.cells.rank[cells] - 1, rows * shares[cells, 0])

@@ -77,7 +77,7 @@ def plan(
     seed: int = 0,
     progress: bool | None = None,
 ) -> Plan:
-    """Compare designs by predicted error and cost, and recommend one.
+    """Designs with their predicted error and cost, and the one to take.
 
     Args:
         n_items: Items of the catalogue.

@@ -36,7 +36,6 @@ from truerank.planning.distributions import RankDistribution
 from truerank.planning.trials import TRIAL_COLUMNS, auto_values
 from truerank.ranking import Adaptive, Full, RankTable, Sampled
 from truerank.ranking.designs import InnerDesign
-from truerank.ranking.stages import Stages
 from truerank.rng import Stream, stream
 
 TRIAL_USERS = (2_000, 20_000)
@@ -179,7 +178,7 @@ def _tried(
             own = stream(seed, Stream.PILOT, which, m, repeat)
             exact = distribution.draw(m, own)
             table = simulate(exact, design, seed=int(own.integers(2**32)), stages=stages)
-            stages = Stages.from_dict(table.header.design["levels"])
+            stages = table.header.stages
             tables.append(table)
             truths.append(float(_values(metric, exact).mean()))
     shape = (len(users), len(distributions), repeats)
@@ -194,4 +193,4 @@ def _tried(
 
 
 def _values(metric: Metric, table: RankTable) -> Float:
-    return metric.row_values(table.rank, table.n_items if metric.name == "auc" else None)
+    return metric.row_values(table.rank, table.n_items if metric.needs_n_items else None)

@@ -1,7 +1,7 @@
 """Ranking: designs, the Scorer protocol, and the RankTable they make."""
 
 from truerank.deprecation import renamed_names
-from truerank.ranking.counts import Counts
+from truerank.ranking.counts import RankCounts
 from truerank.ranking.designs import Adaptive, Design, FixedNegatives, Full, Sampled, Users
 from truerank.ranking.header import Header
 from truerank.ranking.rank_models import rank, rank_pairs
@@ -10,13 +10,13 @@ from truerank.ranking.table import RankTable
 
 __all__ = [
     "Adaptive",
-    "Counts",
     "Design",
     "FactorScorer",
     "FixedNegatives",
     "Full",
     "FunctionScorer",
     "Header",
+    "RankCounts",
     "RankTable",
     "Sampled",
     "Scorer",

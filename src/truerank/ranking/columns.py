@@ -87,37 +87,45 @@ def check_columns(table: RankTable) -> None:
             raise InvalidArgumentError(
                 name, f"shape {getattr(table, name).shape}", f"of shape ({n},) like rank"
             )
-    _refuse(table.rank < 1, "rank {} must be at least 1: ranks are 1-based", table.rank)
-    _refuse(
-        table.rank > table.n_sampled,
-        "rank {} is larger than n_sampled {}; n_sampled counts the target too, so 99 negatives "
-        "make 100",
-        table.rank,
-        table.n_sampled,
-    )
-    _refuse(
-        table.n_sampled > table.n_items,
-        "n_sampled {} is larger than n_items {}; n_items is the size of the catalogue the "
-        "sample was drawn from",
-        table.n_sampled,
-        table.n_items,
-    )
-    _refuse(
+    check_ranks(table.rank, table.n_sampled, table.n_items)
+    refuse_rows(
         ~np.isfinite(table.weight) | (table.weight < 0),
         "weight {} must be finite and not negative",
         table.weight,
     )
     least, most = WEIGHTS
-    _refuse(
+    refuse_rows(
         (table.weight != 0) & ((table.weight < least) | (table.weight > most)),
         f"weight {{}} must be 0 or from {least:g} to {most:g}, beyond which sums and products of "
         "weights are lost; multiply all weights by one number, which changes no estimate",
         table.weight,
     )
-    _refuse(table.n_scored < 0, "n_scored {} must not be negative", table.n_scored)
+    refuse_rows(table.n_scored < 0, "n_scored {} must not be negative", table.n_scored)
 
 
-def _refuse(bad: NDArray[np.bool_], sentence: str, *columns: NDArray[Any]) -> None:
+def check_ranks(
+    rank: NDArray[np.int64], n_sampled: NDArray[np.int64], n_items: NDArray[np.int64]
+) -> None:
+    """Ranks are 1-based, among a sample that holds the target, of a catalogue as large at least."""
+    refuse_rows(rank < 1, "rank {} must be at least 1: ranks are 1-based", rank)
+    refuse_rows(
+        rank > n_sampled,
+        "rank {} is larger than n_sampled {}; n_sampled counts the target too, so 99 negatives "
+        "make 100",
+        rank,
+        n_sampled,
+    )
+    refuse_rows(
+        n_sampled > n_items,
+        "n_sampled {} is larger than n_items {}; n_items is the size of the catalogue the "
+        "sample was drawn from",
+        n_sampled,
+        n_items,
+    )
+
+
+def refuse_rows(bad: NDArray[np.bool_], sentence: str, *columns: NDArray[Any]) -> None:
+    """Name the first row that breaks a rule, if there is one."""
     if bad.any():
         row = int(np.argmax(bad))
         values = (column[row] for column in columns)

@@ -1,57 +1,411 @@
-"""A table of ranks reduced to what estimators need: how often each distinct row occurs."""
+"""RankCounts: a table of ranks reduced to what estimators need, additive over shards."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from truerank.arrays import Float, Int
+from truerank.data.id_order import distinct_ids
+from truerank.errors import InvalidArgumentError, InvalidDataError, MissingExtraError
+from truerank.ranking.columns import as_weights, as_whole, check_ranks, refuse_rows, spread
 from truerank.ranking.grouping import count_triples, group_triples
+from truerank.ranking.header import Header, joined_header
+from truerank.rng import Stream, addresses
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from truerank.ranking.table import RankTable
+
+BUCKETS = 200
+"""Buckets that users are dealt into by a hash; standard errors by them are right to 5 %."""
+
+KEYS = ("rank", "n_sampled", "n_items", "n_targets")
+SUMS = ("n_rows", "weight", "squared_weight", "n_scored")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """Distinct (rank, n_sampled, n_items), ascending, each with its rows and weight.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RankCounts:
+    """How often each distinct (rank, n_sampled, n_items) occurs: a table for estimators.
 
-    Counts of shards add up with :meth:`__add__`, in any order, to those of the whole.
+    A billion rows reduce to a few thousand, on a cluster or in a database (docs/counts.md), and
+    counts of shards add up, ``a + b``, to those of the whole: each user's rows belong in one shard.
+    Columns are read-only arrays of one length, ascending by n_items, n_sampled, rank, n_targets
+    and bucket.
+
+    Attributes:
+        rank: 1-based rank of the held-out item among ``n_sampled`` candidates, itself included.
+        n_sampled: Candidates it was ranked among, itself included.
+        n_items: Candidates there are, itself included.
+        n_targets: Held-out items of each of these rows' users: 1 with one target a user.
+        n_rows: Rows counted here.
+        weight: Their total weight.
+        squared_weight: The total of their squared weights: how many rows the weights are worth.
+        n_scored: Items scored for all of them together.
+        bucket: A hash of the user into 200, for rows that share a user: intervals then come from
+            resampled buckets. None where every user has one row, and the counts are enough.
+        header: Where the ranks come from.
     """
 
     rank: Int
     n_sampled: Int
     n_items: Int
+    n_targets: Int
     n_rows: Int
     weight: Float
+    squared_weight: Float
+    n_scored: Int
+    bucket: Int | None
+    header: Header
+
+    def __post_init__(self) -> None:
+        for name, column in self._columns().items():
+            if column.shape != self.rank.shape:
+                raise InvalidArgumentError(
+                    name, f"shape {column.shape}", f"of shape ({len(self)},) like rank"
+                )
+            view = column.view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # numpy forgets the read-only flag when it pickles; making the object anew sets it.
+        return _rebuild, ({"bucket": None, **self._columns()}, self.header)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        rank: ArrayLike,
+        n_sampled: ArrayLike,
+        n_items: ArrayLike,
+        *,
+        n_rows: ArrayLike = 1,
+        weight: ArrayLike | None = None,
+        n_targets: ArrayLike = 1,
+        bucket: ArrayLike | None = None,
+        squared_weight: ArrayLike | None = None,
+        n_scored: ArrayLike | None = None,
+        replacement: bool = False,
+        header: Header | None = None,
+    ) -> Self:
+        """From columns made anywhere; scalars stand for whole columns, repeated keys are added up.
+
+        Args:
+            rank: 1-based ranks among ``n_sampled``, the target included.
+            n_sampled: List length, the target included: 100 for "99 negatives".
+            n_items: Catalogue size, or candidates per row.
+            n_rows: Rows that each entry stands for.
+            weight: Their total weight; ``n_rows`` if not given.
+            n_targets: Held-out items of these rows' users.
+            bucket: From 0 to 199, the same for all rows of a user.
+            squared_weight: Total of squared weights; that of equal weights if not given.
+            n_scored: Items scored for all rows of an entry; ``n_sampled`` each if not given.
+            replacement: Whether negatives were drawn with replacement.
+            header: Where the ranks come from, instead of ``replacement`` alone.
+
+        >>> counts = RankCounts.from_arrays([1, 2, 1], 100, 9_836, n_rows=[70, 20, 5])
+        >>> counts.rank.tolist(), counts.n_rows.tolist()
+        ([1, 2], [75, 20])
+        """
+        whole = {
+            "rank": as_whole("rank", rank),
+            "n_sampled": as_whole("n_sampled", n_sampled),
+            "n_items": as_whole("n_items", n_items),
+            "n_targets": as_whole("n_targets", n_targets),
+            "n_rows": as_whole("n_rows", n_rows),
+        }
+        given: dict[str, NDArray[Any]] = {}
+        if bucket is not None:
+            whole["bucket"] = as_whole("bucket", bucket)
+        if n_scored is not None:
+            whole["n_scored"] = as_whole("n_scored", n_scored)
+        for name, values in (("weight", weight), ("squared_weight", squared_weight)):
+            if values is not None:
+                given[name] = as_weights(values)
+        columns: dict[str, NDArray[Any]] = {**whole, **given}
+        sizes = {column.size for column in columns.values()}
+        n = 0 if 0 in sizes else max(sizes)
+        columns = {name: spread(name, column, n) for name, column in columns.items()}
+        rows = columns["n_rows"]
+        columns.setdefault("weight", rows.astype(np.float64))
+        columns.setdefault("squared_weight", columns["weight"] ** 2 / np.maximum(rows, 1))
+        columns.setdefault("n_scored", columns["n_sampled"] * rows)
+        _check(columns)
+        return cls._grouped(columns, header or Header(replacement=replacement))
+
+    @classmethod
+    def from_table(cls, table: RankTable, *, bucket: bool | None = None) -> Self:
+        """The counts of a table, in one pass over its rows.
+
+        Args:
+            table: Ranks, all rows of a user among them.
+            bucket: Whether to keep a bucket of users. None keeps it where intervals need it: where
+                users have several rows. Counts to be added up must all have it, or none.
+        """
+        shared = len(table) > table.n_users
+        keep = shared if bucket is None else bucket
+        plain = not (shared or keep) and len(table) > 0 and bool(np.all(table.weight == 1.0))
+        if plain and np.array_equal(table.n_scored, table.n_sampled):
+            return cls._of_plain_rows(table)
+        columns = {name: getattr(table, name) for name in (*KEYS[:3], "weight", "n_scored")}
+        one = np.broadcast_to(np.int64(1), len(table))
+        columns |= {"n_targets": one, "n_rows": one, "squared_weight": table.weight**2}
+        if shared or keep:
+            users, number = distinct_ids(table.user)
+            if shared:
+                columns["n_targets"] = np.bincount(number)[number]
+            if keep:
+                columns["bucket"] = user_buckets(users)[number]
+        return cls._grouped(columns, table.header)
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, *, replacement: bool = False, header: Header | None = None
+    ) -> Self:
+        """From a pandas, polars or pyarrow table with a row for each count.
+
+        Args:
+            frame: Columns ``rank``, ``n_sampled`` and ``n_items``, and where known ``n_rows``,
+                ``weight``, ``n_targets``, ``bucket``, ``squared_weight`` and ``n_scored``, as in
+                :meth:`from_arrays`. Others are not read.
+            replacement: Whether negatives were drawn with replacement.
+            header: Where the ranks come from, instead of ``replacement`` alone.
+        """
+        from truerank.data.frames import arrow_column, check_names, eager, to_numpy
+
+        table = eager(frame)
+        names = getattr(table, "column_names", None) or list(table.columns)
+        own_name = {str(name): name for name in names}
+        optional = [name for name in (*KEYS[3:], *SUMS, "bucket") if name in own_name]
+        wanted = {name: name for name in (*KEYS[:3], *optional)}
+        check_names([str(name) for name in names], wanted)
+        columns = {}
+        for name in wanted:
+            column = arrow_column(table, own_name[name])
+            if column.null_count:
+                raise InvalidDataError(f"column {name!r} has missing values; each row needs one")
+            columns[name] = _number(to_numpy(column))
+        return cls.from_arrays(**columns, replacement=replacement, header=header)
+
+    # ---------------------------------------------------------------- adding
+
+    def __add__(self, other: RankCounts) -> RankCounts:
+        """The counts of both together; refused where they cannot be parts of one whole."""
+        if not isinstance(other, RankCounts):
+            return NotImplemented
+        if (self.bucket is None) != (other.bucket is None):
+            raise InvalidDataError(
+                "one of these counts keeps buckets of users and the other does not, so together "
+                "they would have no intervals; count all shards with bucket=True, or all without"
+            )
+        mine, theirs = self._columns(), other._columns()
+        columns = {name: np.concatenate([mine[name], theirs[name]]) for name in mine}
+        added = self._grouped(columns, joined_header([self.header, other.header], "counts"))
+        known = (self.header.n_population, other.header.n_population)
+        if None in known:
+            return added
+        return added._counted_among(max(added.n_users, *(n for n in known if n is not None)))
+
+    def _counted_among(self, n_population: int) -> RankCounts:
+        return replace(self, header=replace(self.header, n_population=n_population))
+
+    # ---------------------------------------------------------------- looking
 
     def __len__(self) -> int:
         return len(self.rank)
 
-    def __add__(self, other: Counts) -> Counts:
-        both = [
-            np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("rank", "n_sampled", "n_items", "n_rows", "weight")
-        ]
-        return _group(*both)
+    @property
+    def replacement(self) -> bool:
+        """Whether rivals were drawn with replacement."""
+        return self.header.replacement
+
+    @property
+    def n_users(self) -> int:
+        """Users behind the counts: each row is one of its user's ``n_targets``."""
+        return round(float((self.n_rows / self.n_targets).sum()))
+
+    @property
+    def is_exact(self) -> NDArray[np.bool_]:
+        """Which entries hold the rank among all candidates."""
+        return np.asarray(self.n_sampled == self.n_items)
+
+    @property
+    def all_exact(self) -> bool:
+        """Whether every rank is the one among all candidates."""
+        return bool(self.is_exact.all())
+
+    @property
+    def adapted(self) -> str:
+        """What a default of the design did for users with few candidates, in words; or nothing."""
+        return self.header.adapted(self.n_sampled, self.n_rows)
+
+    @property
+    def shares(self) -> Float:
+        """Weights as parts of one."""
+        total = self.weight.sum()
+        if not total > 0:
+            raise InvalidDataError("all weights are zero: there is nothing to estimate from")
+        return np.asarray(self.weight / total)
+
+    @property
+    def largest(self) -> int:
+        """Most candidates of any row."""
+        return int(self.n_items.max())
+
+    @property
+    def typical(self) -> float | None:
+        r"""The N for which auc, :math:`1 - (R - 1) / (N - 1)`, is the mean over rows that differ.
+
+        :math:`1 / (N - 1)` is the weighted mean of theirs; None where all rows have as many.
+        """
+        if self.n_items.min() == self.n_items.max():
+            return None
+        with np.errstate(divide="ignore"):  # a row of one candidate: N = 1, which auc refuses
+            return 1.0 + 1.0 / float((self.shares / (self.n_items - 1)).sum())
+
+    def sizes(self) -> Iterator[tuple[int, int, slice]]:
+        """Distinct (n_sampled, n_items), each with its run of entries."""
+        new = np.ones(len(self), dtype=bool)
+        new[1:] = (np.diff(self.n_sampled) != 0) | (np.diff(self.n_items) != 0)
+        starts = np.flatnonzero(new)
+        for start, stop in zip(starts, [*starts[1:], len(self)], strict=True):
+            yield int(self.n_sampled[start]), int(self.n_items[start]), slice(start, stop)
+
+    def with_weight(self) -> RankCounts:
+        """The entries that count: those of weight 0 tell nothing."""
+        if len(self) == 0 or self.weight.min() > 0 or not self.weight.max() > 0:
+            return self
+        some = self.weight > 0
+        return self._of({name: column[some] for name, column in self._columns().items()},
+                        self.header)  # fmt: skip
+
+    def __repr__(self) -> str:
+        kept = "" if self.bucket is None else ", by buckets of users"
+        return (
+            f"RankCounts({len(self):,} entries of {int(self.n_rows.sum()):,} rows, "
+            f"{self.header.design.kind} design{kept})"
+        )
+
+    # ---------------------------------------------------------------- frames and files
+
+    def to_arrow(self) -> pa.Table:
+        """As a pyarrow table with the header in its metadata."""
+        from truerank.ranking.parquet import counts_as_arrow
+
+        return counts_as_arrow(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """As a pandas frame, for :meth:`from_frame` to read again; the header is not in it."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("pandas", "frames", "RankCounts.to_frame()") from None
+        return pd.DataFrame(self._columns())
+
+    def to_parquet(self, path: str | Path, *, force: bool = True) -> None:
+        """Write one Parquet file, whole or not at all."""
+        from truerank.ranking.parquet import write_counts
+
+        write_counts(self, path, force=force)
+
+    @classmethod
+    def from_parquet(cls, path: str | Path, *, header: Header | None = None) -> RankCounts:
+        """Read a file written by :meth:`to_parquet`, or by a database.
+
+        Args:
+            path: A Parquet file with the columns of :meth:`from_frame`.
+            header: Where the ranks come from, for a file that does not say so itself.
+        """
+        from truerank.ranking.parquet import read_counts
+
+        return read_counts(path, header)
+
+    # ---------------------------------------------------------------- making
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        names = (*KEYS, *SUMS) if self.bucket is None else (*KEYS, "bucket", *SUMS)
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def _of(cls, columns: dict[str, NDArray[Any]], header: Header) -> Self:
+        plain: dict[str, Any] = {name: np.ascontiguousarray(c) for name, c in columns.items()}
+        return cls(**{"bucket": None, **plain}, header=header)
+
+    @classmethod
+    def _of_plain_rows(cls, table: RankTable) -> Self:
+        """One row a user, of weight 1: nothing is kept per row."""
+        triples, rows = count_triples(table.rank, table.n_sampled, table.n_items)
+        rank, n_sampled, n_items = triples.T
+        weight = rows.astype(np.float64)
+        columns = {"rank": rank, "n_sampled": n_sampled, "n_items": n_items, "n_rows": rows}
+        columns |= {"n_targets": np.ones_like(rows), "n_scored": n_sampled * rows}
+        return cls._of({**columns, "weight": weight, "squared_weight": weight}, table.header)
+
+    @classmethod
+    def _grouped(cls, columns: dict[str, NDArray[Any]], header: Header) -> Self:
+        """Entries of one key added up, in ascending order of keys."""
+        triples, _, group = group_triples(*(columns[name] for name in KEYS[:3]))
+        names = ["n_targets"] + ["bucket"] * ("bucket" in columns)
+        keys: dict[str, NDArray[Any]] = dict(zip(KEYS[:3], triples.T, strict=True))
+        if "bucket" not in columns and (len(group) == 0 or np.ptp(columns["n_targets"]) == 0):
+            keys["n_targets"] = np.full(len(triples), columns["n_targets"][0] if len(group) else 1)
+        else:
+            code = group
+            for name in names:
+                code = code * (int(columns[name].max(initial=0)) + 1) + columns[name]
+            _, first, group = np.unique(code, return_index=True, return_inverse=True)
+            keys = {name: columns[name][first] for name in (*KEYS[:3], *names)}
+        n = len(keys["rank"])
+        sums = {}
+        for name in ("n_rows", "n_scored"):
+            sums[name] = np.zeros(n, np.int64)
+            np.add.at(sums[name], group, columns[name])
+        for name in ("weight", "squared_weight"):
+            # Added in ascending order: the same bits whatever the order of the rows.
+            order = np.lexsort((columns[name], group))
+            sums[name] = np.bincount(group[order], columns[name][order], n).astype(np.float64)
+        return cls._of({**keys, **sums}, header)
 
 
-def count_rows(rank: Int, n_sampled: Int, n_items: Int, weight: Float) -> Counts:
-    """Rows reduced to their counts, in one pass."""
-    if len(weight) and np.all(weight == 1.0):
-        triples, counts = count_triples(rank, n_sampled, n_items)
-        return _counts(triples, counts, counts.astype(np.float64))
-    return _group(rank, n_sampled, n_items, np.ones(len(rank), dtype=np.int64), weight)
+def user_buckets(users: NDArray[Any]) -> Int:
+    """The bucket of each user id, from 0 to 199, wherever and with whomever it is counted."""
+    if users.dtype.kind in "iu":
+        words = addresses(0, Stream.BOOTSTRAP, BUCKETS, users.astype(np.int64).view(np.uint64))
+    else:
+        words = np.array([zlib.crc32(str(user).encode()) for user in users], np.uint64)
+    return (words % np.uint64(BUCKETS)).astype(np.int64)
 
 
-def _group(rank: Int, n_sampled: Int, n_items: Int, n_rows: Int, weight: Float) -> Counts:
-    triples, _, group = group_triples(rank, n_sampled, n_items)
-    rows = np.zeros(len(triples), np.int64)
-    np.add.at(rows, group, n_rows)
-    # Weights are added in ascending order: the same bits whatever the order of the rows.
-    order = np.lexsort((weight, group))
-    total = np.bincount(group[order], weights=weight[order], minlength=len(triples))
-    return _counts(triples, rows, total.astype(np.float64))
+def _check(columns: dict[str, NDArray[Any]]) -> None:
+    check_ranks(columns["rank"], columns["n_sampled"], columns["n_items"])
+    refuse_rows(columns["n_rows"] < 1, "n_rows {} must be at least 1", columns["n_rows"])
+    refuse_rows(columns["n_targets"] < 1, "n_targets {} must be at least 1", columns["n_targets"])
+    refuse_rows(columns["n_scored"] < 0, "n_scored {} must not be negative", columns["n_scored"])
+    for name in ("weight", "squared_weight"):
+        column = columns[name]
+        bad = ~np.isfinite(column) | (column < 0)
+        refuse_rows(bad, f"{name} {{}} must be finite and not negative", column)
+    if "bucket" in columns:
+        bucket = columns["bucket"]
+        bad = (bucket < 0) | (bucket >= BUCKETS)
+        refuse_rows(
+            bad, f"bucket {{}} must be from 0 to {BUCKETS - 1}: a hash of the user % {BUCKETS}",
+            bucket,
+        )  # fmt: skip
 
 
-def _counts(triples: Int, n_rows: Int, weight: Float) -> Counts:
-    rank, n_sampled, n_items = (np.ascontiguousarray(column) for column in triples.T)
-    return Counts(rank=rank, n_sampled=n_sampled, n_items=n_items, n_rows=n_rows, weight=weight)
+def _number(values: NDArray[Any]) -> NDArray[Any]:
+    """Sums of a database may be decimals; whole ones are taken as the numbers they are."""
+    return values.astype(np.float64) if values.dtype.kind == "O" else values
+
+
+def _rebuild(columns: dict[str, Any], header: Header) -> RankCounts:
+    return RankCounts(**columns, header=header)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +17,11 @@ from truerank.ranking.stages import Stages
 class Full:
     """Against every candidate: the exact rank."""
 
+    kind: ClassVar[str] = "full"
+
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
-        return {"kind": "full"}
+        return {"kind": self.kind}
 
 
 N = 100
@@ -36,6 +39,7 @@ class Sampled:
             the same cost, and exact at ``n`` = all candidates.
     """
 
+    kind: ClassVar[str] = "sampled"
     n: int | None = None
     replacement: bool = False
 
@@ -43,6 +47,11 @@ class Sampled:
         if self.n is not None:
             object.__setattr__(self, "n", _whole("n", self.n, 2))
         object.__setattr__(self, "replacement", bool(self.replacement))
+
+    @property
+    def start(self) -> int:
+        """``n``, or its default where there are as many candidates."""
+        return N if self.n is None else self.n
 
     def first_size(self, n_items: int) -> int:
         """``n``, or what the default is in a catalogue of ``n_items``."""
@@ -54,7 +63,7 @@ class Sampled:
 
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
-        return {"kind": "sampled", **asdict(self), "n": N if self.n is None else self.n}
+        return {"kind": self.kind, **asdict(self), "n": self.start}
 
 
 N0, TOP = 25, 20
@@ -91,6 +100,7 @@ class Adaptive:
             ``n_max``, else rank 1 alone goes on.
     """
 
+    kind: ClassVar[str] = "adaptive"
     n0: int | None = None
     n_max: int | None = None
     growth: float = 2.0
@@ -131,10 +141,10 @@ class Adaptive:
 
     def first_size(self, n_items: int) -> int:
         """``n0``, or what the default is in a catalogue of ``n_items``."""
-        return _fitted(self._start, n_items) if self.n0 is None else self.n0
+        return _fitted(self.start, n_items) if self.n0 is None else self.n0
 
     @property
-    def _start(self) -> int:
+    def start(self) -> int:
         """``n0``, or its default where there are as many candidates."""
         if self.n0 is not None:
             return self.n0
@@ -154,7 +164,7 @@ class Adaptive:
 
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
-        return {"kind": "adaptive", **asdict(self), "n0": self._start}
+        return {"kind": self.kind, **asdict(self), "n0": self.start}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,6 +179,7 @@ class FixedNegatives:
             a matrix, or a list of lists of different lengths.
     """
 
+    kind: ClassVar[str] = "given"
     negatives: ArrayLike
     indptr: NDArray[np.int64] = field(init=False)
     items: NDArray[np.int64] = field(init=False)
@@ -211,7 +222,7 @@ class FixedNegatives:
 
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
-        return {"kind": "given", "n_rows": len(self.indptr) - 1}
+        return {"kind": self.kind, "n_rows": len(self.indptr) - 1}
 
 
 InnerDesign = Full | Sampled | Adaptive
@@ -226,6 +237,7 @@ class Users:
         inner: How each of them is ranked.
     """
 
+    kind: ClassVar[str] = "users"
     m: int
     inner: InnerDesign = field(default_factory=Full)
 
@@ -236,10 +248,89 @@ class Users:
 
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
-        return {"kind": "users", "m": self.m, "inner": self.inner.describe()}
+        return {"kind": self.kind, "m": self.m, "inner": self.inner.describe()}
 
 
 Design = Full | Sampled | Adaptive | FixedNegatives | Users
+
+
+# -------------------------------------------------------------------- in headers
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedNegatives:
+    """What a header keeps of :class:`FixedNegatives`: how many lists there were, not the lists."""
+
+    kind: ClassVar[str] = "given"
+    n_rows: int | None = None
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values, for the header of the table."""
+        return {"kind": self.kind, **({} if self.n_rows is None else {"n_rows": self.n_rows})}
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Ranks made elsewhere, by whatever design.
+
+    Attributes:
+        details: Plain values that whoever read them thought worth keeping.
+    """
+
+    kind: ClassVar[str] = "foreign"
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def lists(self) -> str | None:
+        """What kind of lists the ranks were read from; None if from none."""
+        found = self.details.get("lists")
+        return None if found is None else str(found)
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values, for the header of the table."""
+        return {"kind": self.kind, **self.details}
+
+
+RecordedDesign = Full | Sampled | Adaptive | RecordedNegatives | Users | Foreign
+"""What a header holds."""
+
+KINDS = ("full", "sampled", "adaptive", "given", "users", "foreign")
+
+
+def recorded(design: Design | RecordedDesign) -> RecordedDesign:
+    """The design as a header keeps it: without the negatives themselves."""
+    if isinstance(design, FixedNegatives):
+        return RecordedNegatives(len(design.indptr) - 1)
+    return design
+
+
+def of_one_user(design: RecordedDesign) -> RecordedDesign:
+    """How each user was ranked, whichever users were."""
+    return design.inner if isinstance(design, Users) else design
+
+
+def design_from_dict(values: Mapping[str, Any]) -> RecordedDesign:
+    """The design back from the plain values that :meth:`describe` gives.
+
+    >>> design_from_dict({"kind": "users", "m": 50, "inner": {"kind": "sampled", "n": 100}})
+    Users(m=50, inner=Sampled(n=100, replacement=False))
+    """
+    given = {name: value for name, value in values.items() if name not in ("kind", "levels")}
+    match values.get("kind"):
+        case "full":
+            return Full(**given)
+        case "sampled":
+            return Sampled(**given)
+        case "adaptive":
+            return Adaptive(**given)
+        case "given":
+            return RecordedNegatives(**given)
+        case "foreign":
+            return Foreign(given)
+        case "users":
+            inner = design_from_dict(given.pop("inner", {"kind": "full"}))
+            return Users(inner=inner, **given)  # type: ignore[arg-type]
+    raise InvalidArgumentError("design", values.get("kind"), f"one of {', '.join(KINDS)}")
 
 
 def _fitted(n: int, n_items: int) -> int:

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from truerank.errors import FileFormatError, InvalidArgumentError
+from truerank.arrays import Int
+from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError, Message
 from truerank.numerics.ties import TIE_RULES
+from truerank.ranking.designs import (
+    KINDS,
+    Adaptive,
+    FixedNegatives,
+    Foreign,
+    RecordedDesign,
+    Sampled,
+    Users,
+    design_from_dict,
+    of_one_user,
+    recorded,
+)
+from truerank.ranking.stages import Stages
 
 FORMAT = 1
 """Version of the file format; a reader refuses files of a later one."""
@@ -16,12 +31,14 @@ FORMAT = 1
 CandidateRule = Literal["all", "unseen", "given", "unknown"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Header:
-    """The circumstances of a :class:`RankTable`.
+    """How the ranks of a table came about: design, seed, tie rule, candidates.
 
     Attributes:
-        design: The design as plain values; ``{"kind": "foreign"}`` for ranks made elsewhere.
+        design: The design; :class:`~truerank.ranking.designs.Foreign` for ranks made elsewhere.
+            Plain values, as files have them, are taken too.
+        stages: The stages that sampled rows followed, None if unknown.
         replacement: Whether rivals were drawn with replacement: binomial if so, else
             hypergeometric.
         seed: Seed of the draws, None where nothing was drawn by us.
@@ -34,7 +51,8 @@ class Header:
         version: truerank's version that made the table.
     """
 
-    design: dict[str, Any] = field(default_factory=lambda: {"kind": "foreign"})
+    design: RecordedDesign = field(default_factory=Foreign)
+    stages: Stages | None = None
     replacement: bool = False
     seed: int | None = None
     ties: str = "unknown"
@@ -63,21 +81,51 @@ class Header:
         ):
             if not fits:
                 raise InvalidArgumentError(name, getattr(self, name), want)
-        _check_design(self.design)
+        self._take_design(self.design)
+
+    def _take_design(self, design: object) -> None:
+        if isinstance(design, Mapping):
+            _check_design(design)
+            inner = design.get("inner", design)
+            if "levels" in inner:
+                object.__setattr__(self, "stages", Stages.from_dict(inner["levels"]))
+            said = dict(design)
+            try:
+                design = design_from_dict(said)
+            except TypeError as error:  # a parameter that the design does not have
+                raise InvalidArgumentError("design", said, f"known: {error}") from error
+        elif not isinstance(design, FixedNegatives | RecordedDesign):
+            raise InvalidArgumentError("design", design, "a design, or a dict with the text 'kind'")
+        object.__setattr__(self, "design", recorded(design))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Header) and not self.differences(other)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return asdict(self)
+        """Plain values, ready for JSON; the stages stand with the design they belong to."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "stages"}
+        values["design"] = design = self.design.describe()
+        if self.stages is not None:
+            design.get("inner", design)["levels"] = self.stages.describe()
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Header:
         """The header back from plain values, each of its kind."""
-        names = {f.name for f in fields(cls)}
+        names = {f.name for f in fields(cls)} - {"stages"}
         unknown = sorted(set(values) - names)
         if unknown:
             raise FileFormatError(
                 f"the header has unknown fields {', '.join(unknown)}; it was written by a newer "
                 "truerank: upgrade this one"
+            )
+        kind = _unknown_kind(values.get("design"))
+        if kind:
+            raise FileFormatError(
+                f"these ranks were made by a design that is not known here, {kind!r}; the file was "
+                "written by a newer truerank: upgrade this one"
             )
         try:
             return cls(**values)
@@ -86,10 +134,51 @@ class Header:
                 f"the header is damaged: {error}; write the table again"
             ) from error
 
+    @property
+    def own_design(self) -> RecordedDesign:
+        """How each user was ranked, whichever users were."""
+        return of_one_user(self.design)
+
+    def adapted(self, n_sampled: Int, n_rows: Int) -> str:
+        """What a default of the design did for users with few candidates, in words; or nothing.
+
+        Args:
+            n_sampled: Candidates that rows were ranked among.
+            n_rows: How many rows each of them stands for.
+        """
+        design = self.own_design
+        first = design.start if isinstance(design, Sampled | Adaptive) else 0
+        few = int(n_rows[n_sampled < first].sum())
+        if few == 0:
+            return ""
+        then = "their samples are smaller" if self.replacement else "their ranks are exact"
+        total = int(n_rows.sum())
+        return f"{few:,} of {total:,} rows have less than {first:,} candidates, so {then}"
+
     def differences(self, other: Header) -> list[str]:
         """Names of the fields in which two headers differ."""
         mine, theirs = self.to_dict(), other.to_dict()
         return [name for name in mine if mine[name] != theirs[name]]
+
+
+def joined_header(headers: Sequence[Header], what: str) -> Header:
+    """The header of shards put together; how many users there are is for the caller to say.
+
+    Shards of ``Users(m)`` are shards of one sample of users, so they must agree on that too.
+    """
+    for other in headers[1:]:
+        different = headers[0].differences(other)
+        if not isinstance(headers[0].design, Users):  # shards count their own users
+            different = [name for name in different if name != "n_population"]
+        if different:
+            raise InvalidDataError(
+                f"these {what} differ in {', '.join(different)}; only shards of one job can "
+                "be joined: "
+                + Message(
+                    "compare different models with tr.compare instead", "use truerank compare"
+                )
+            )
+    return replace(headers[0], n_population=None)
 
 
 _CANDIDATES = get_args(CandidateRule)
@@ -111,7 +200,7 @@ def _whole_or_none(value: object, least: int, most: int = 2**63 - 1) -> bool:
 
 def _check_design(design: object) -> None:
     """Plain values with a kind; what estimators read in it must be readable."""
-    if not isinstance(design, dict) or not isinstance(design.get("kind"), str):
+    if not isinstance(design, Mapping) or not isinstance(design.get("kind", None), str):
         raise InvalidArgumentError("design", design, "a dict with the text 'kind'")
     if _is_deeper(design, _DEPTH):  # its repr would end in a RecursionError as well
         raise InvalidArgumentError("design", "a deeper one", f"nested {_DEPTH} levels at most")
@@ -126,6 +215,16 @@ def _check_design(design: object) -> None:
         raise InvalidArgumentError(
             "design['levels']", design["levels"], "equally many sizes, go_on and keep"
         )
+
+
+def _unknown_kind(design: object) -> str:
+    """The name of a design that this version does not know; empty if there is none."""
+    if not isinstance(design, Mapping) or _is_deeper(design, _DEPTH):
+        return ""
+    kind = design.get("kind", None)
+    if isinstance(kind, str) and kind not in KINDS:
+        return kind
+    return _unknown_kind(design.get("inner"))
 
 
 def _is_deeper(value: object, depth: int) -> bool:

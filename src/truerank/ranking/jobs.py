@@ -22,7 +22,7 @@ from truerank.files import readable_errors
 from truerank.ranking.backends.base import Backend
 from truerank.ranking.backends.factors import FactorBackend
 from truerank.ranking.backends.item_item import ItemItemBackend
-from truerank.ranking.designs import Adaptive, FixedNegatives, Full, Sampled
+from truerank.ranking.designs import Adaptive, FixedNegatives, Full, Sampled, design_from_dict
 from truerank.ranking.rows import TargetRows
 from truerank.ranking.stages import Stages
 
@@ -140,13 +140,7 @@ def _arrays(folder: Path) -> Arrays:
 
 
 def _design(described: dict[str, Any], folder: Path) -> RowDesign:
-    values = {name: value for name, value in described.items() if name != "kind"}
-    match described["kind"]:
-        case "full":
-            return Full()
-        case "sampled":
-            return Sampled(**values)
-        case "adaptive":
-            return Adaptive(**values)
-        case _:
-            return FixedNegatives.from_lists(**_arrays(folder))
+    design = design_from_dict(described)
+    if isinstance(design, Full | Sampled | Adaptive):
+        return design
+    return FixedNegatives.from_lists(**_arrays(folder))

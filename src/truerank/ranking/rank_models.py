@@ -20,7 +20,15 @@ from truerank.ranking.adaptive_budget import PILOT_ROWS, plan_sample_sizes
 from truerank.ranking.backends.base import Backend
 from truerank.ranking.backends.select import backend_for, check_promise
 from truerank.ranking.columns import as_ids
-from truerank.ranking.designs import Adaptive, Design, FixedNegatives, Full, Sampled, Users
+from truerank.ranking.designs import (
+    Adaptive,
+    Design,
+    FixedNegatives,
+    Full,
+    Sampled,
+    Users,
+    recorded,
+)
 from truerank.ranking.header import CandidateRule, Header
 from truerank.ranking.jobs import BlockTask, RankJob, RowDesign, rank_block, save_job
 from truerank.ranking.request_checks import (
@@ -53,7 +61,7 @@ def rank(
     executor: Executor | None = None,
     progress: bool | None = None,
 ) -> RankTable:
-    """Rank every held-out item of a split.
+    """The rank of every held-out item of a split, by any design, as a :class:`RankTable`.
 
     Sampled rivals are addressed by (seed, user, held-out item), so every model ranked with
     the same seed meets the same rivals, and neither blocks, threads, order nor executor can
@@ -132,7 +140,7 @@ def rank_pairs(
     executor: Executor | None = None,
     progress: bool | None = None,
 ) -> RankTable:
-    """Rank given (user, item) pairs; rows come back in their order.
+    """The rank of each given (user, item) pair, as a :class:`RankTable` in their order.
 
     Args:
         scorer: A :class:`Scorer`.
@@ -218,7 +226,8 @@ def _rank(
         weight=np.ones(len(back)),
         n_scored=sizes[back],
         header=Header(
-            design=_described(design, stages),
+            design=recorded(design),
+            stages=stages,
             replacement=bool(getattr(inner, "replacement", False)),
             seed=int(seed) if drawn else None,
             ties=ties,
@@ -243,14 +252,6 @@ def _stages(design: RowDesign, rows: TargetRows, backend: Backend, seed: int) ->
         return _run(RankJob(pilot.take(some), backend, design, stages), None, progress=False)
 
     return plan_sample_sizes(design, backend.n_items, run, n_pilot=len(pilot), n_rows=len(rows))
-
-
-def _described(design: Design, stages: Stages | None) -> dict[str, Any]:
-    """The design as plain values, with the stages as they were planned."""
-    values = design.describe()
-    if stages is not None:
-        values.get("inner", values)["levels"] = stages.describe()
-    return values
 
 
 def _run(job: RankJob, executor: Executor | None, progress: bool | None) -> tuple[Int, Int]:

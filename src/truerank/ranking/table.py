@@ -24,8 +24,8 @@ from truerank.ranking.columns import (
     has_repeats,
     spread,
 )
-from truerank.ranking.counts import Counts, count_rows
-from truerank.ranking.header import Header
+from truerank.ranking.counts import RankCounts
+from truerank.ranking.header import Header, joined_header
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -128,18 +128,7 @@ class RankTable:
         if not tables:
             raise InvalidArgumentError("tables", [], "at least one table")
         headers = [table.header for table in tables]
-        for other in headers[1:]:
-            different = headers[0].differences(other)
-            if headers[0].design.get("kind") != "users":  # shards count their own users
-                different = [name for name in different if name != "n_population"]
-            if different:
-                raise InvalidDataError(
-                    f"these tables differ in {', '.join(different)}; only shards of one job can "
-                    "be joined: "
-                    + Message(
-                        "compare different models with tr.compare instead", "use truerank compare"
-                    )
-                )
+        header = joined_header(headers, "tables")
         columns = {
             name: np.concatenate([getattr(table, name) for table in tables]) for name in COLUMNS
         }
@@ -152,7 +141,7 @@ class RankTable:
         population = None
         if len(known) == len(headers):  # parts of a whole say the same, shards add up
             population = max(len(np.unique(columns["user"])), *known)
-        return cls(**columns, header=replace(headers[0], n_population=population))
+        return cls(**columns, header=replace(header, n_population=population))
 
     # ---------------------------------------------------------------- looking
 
@@ -169,15 +158,14 @@ class RankTable:
         return np.asarray(self.n_sampled == self.n_items)
 
     @property
+    def all_exact(self) -> bool:
+        """Whether every rank is the one among all candidates."""
+        return bool(self.is_exact.all())
+
+    @property
     def adapted(self) -> str:
         """What a default of the design did for users with few candidates, in words; or nothing."""
-        design = self.header.design.get("inner", self.header.design)
-        first = design.get({"sampled": "n", "adaptive": "n0"}.get(design["kind"], ""))
-        few = int((self.n_sampled < first).sum()) if isinstance(first, int) else 0
-        if few == 0:
-            return ""
-        then = "their samples are smaller" if self.header.replacement else "their ranks are exact"
-        return f"{few:,} of {len(self):,} rows have less than {first:,} candidates, so {then}"
+        return self.header.adapted(self.n_sampled, np.broadcast_to(np.int64(1), len(self)))
 
     @property
     def n_users(self) -> int:
@@ -227,7 +215,7 @@ class RankTable:
 
     def _checked(self, metric: MetricLike, naive: bool) -> Metric:
         chosen = as_metric(metric)
-        if not naive and not self.is_exact.all():
+        if not naive and not self.all_exact:
             raise InvalidDataError(
                 f"{int((~self.is_exact).sum()):,} of {len(self):,} ranks are sampled, so they do "
                 f"not give {chosen} of the catalogue; "
@@ -238,9 +226,9 @@ class RankTable:
             )
         return chosen
 
-    def counts(self) -> Counts:
+    def counts(self) -> RankCounts:
         """How often each distinct (rank, n_sampled, n_items) occurs: all an estimator needs."""
-        return count_rows(self.rank, self.n_sampled, self.n_items, self.weight)
+        return RankCounts.from_table(self)
 
     # ---------------------------------------------------------------- files
 
@@ -266,7 +254,7 @@ class RankTable:
     def __repr__(self) -> str:
         cost = self.n_scored.mean() if len(self) else 0.0
         return (
-            f"RankTable({len(self):,} rows, {self.header.design.get('kind')} design, "
+            f"RankTable({len(self):,} rows, {self.header.design.kind} design, "
             f"{int(self.is_exact.sum()):,} exact ranks, {cost:,.1f} scored per row)"
         )
 

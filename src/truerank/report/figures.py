@@ -83,7 +83,7 @@ def mapping_figure(
     problem = Problem.of(cells, n_rows=float(len(table)))
     figure, axes = _figure("Recall from sampled ranks, mapped to the catalogue")
     if exact is not None:
-        if not exact.is_exact.all():
+        if not exact.all_exact:
             raise InvalidDataError("the table of exact ranks has sampled ones")
         k = np.arange(1, top + 1)
         found = np.bincount(np.minimum(exact.rank, top + 1), exact.weight, top + 2)[1:-1]

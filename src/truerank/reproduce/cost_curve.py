@@ -21,12 +21,11 @@ import numpy as np
 from truerank.arrays import Float, Int
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.estimators import rank_distribution
-from truerank.estimators.cells import Cells
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.likelihood import likelihood_matrix
 from truerank.estimators.simulate import simulate
 from truerank.plain_data import plain
-from truerank.ranking import Adaptive, RankTable
+from truerank.ranking import Adaptive, RankCounts, RankTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +80,7 @@ def cost_curve(table: RankTable, *, n0: int = 100) -> CostCurve:
             raise InvalidArgumentError("n0", n0, f"at least 2 and less than {n_items:,} candidates")
         sizes = Adaptive(n0=n0, n_max=n_items).stages(n_items).sizes[:-1]
         reach = np.append(1.0, _first_at(table, sizes, n_items))
-        exact = bool(table.is_exact.all())
+        exact = table.all_exact
         source = f"expected from {len(table):,} {'exact' if exact else 'sampled'} ranks"
     steps = np.diff(sizes, prepend=0)
     at_risk, leave = reach[:-1], reach[:-1] - reach[1:]
@@ -104,13 +103,12 @@ def cost_curve(table: RankTable, *, n0: int = 100) -> CostCurve:
 
 def _plain_levels(table: RankTable) -> tuple[Int, Float] | None:
     """Sizes, and the part of rows that reach each; a last entry for rows first at the end."""
-    design = table.header.design
-    levels = design.get("levels")
-    if design.get("kind") != "adaptive" or levels is None:
+    stages = table.header.stages
+    if not isinstance(table.header.design, Adaptive) or stages is None:
         return None
-    if not set(levels["go_on"][:-1]) <= {1} or set(levels["keep"]) != {1.0}:
+    if (stages.max_rank[:-1] != 1).any() or (stages.continue_prob != 1.0).any():
         return None
-    sizes = np.array(levels["sizes"], dtype=np.int64)
+    sizes = stages.sizes
     short = (table.n_items - int(table.header.replacement)) < sizes[-1]
     if short.any():  # their last size is their own
         sizes = sizes[sizes < table.n_items.min() - int(table.header.replacement)]
@@ -124,14 +122,7 @@ def _plain_levels(table: RankTable) -> tuple[Int, Float] | None:
 def _first_at(table: RankTable, sizes: Int, n_items: int) -> Float:
     """Part of users whose target is first in a sample of each size."""
     edges, mass = rank_distribution(table)
-    ones = np.ones(len(sizes), dtype=np.int64)
-    cells = Cells(
-        rank=ones,
-        n_sampled=sizes,
-        n_items=n_items * ones,
-        weight=ones.astype(np.float64),
-        replacement=False,
-    )
+    cells = RankCounts.from_arrays(1, sizes, n_items)
     return np.asarray(likelihood_matrix(cells, RankGrid(edges)) @ mass)
 
 
@@ -157,7 +148,7 @@ def _advice(
             f"The next size, n = {sizes[at + 1]:,}, would cost {cost[at + 1]:,.0f} per user "
             "resolved."
         )
-    if table.is_exact.all():
+    if table.all_exact:
         words.append(_own_schedule(table))
     else:
         words.append(
@@ -170,21 +161,28 @@ def _advice(
 def _own_schedule(table: RankTable) -> str:
     """What the default design does on these ranks."""
     drawn = simulate(table, Adaptive())
-    levels = drawn.header.design["levels"]
-    thinned = [
-        (size, go_on, keep)
-        for size, go_on, keep in zip(
-            levels["sizes"][:-1], levels["go_on"], levels["keep"], strict=False
-        )
-        if keep < 1 and go_on == 1
-    ]
+    stages = drawn.header.stages
+    thinned = (
+        []
+        if stages is None
+        else [
+            (size, keep)
+            for size, max_rank, keep in zip(
+                stages.sizes[:-1].tolist(),
+                stages.max_rank.tolist(),
+                stages.continue_prob.tolist(),
+                strict=False,
+            )
+            if keep < 1 and max_rank == 1
+        ]
+    )
     start = (
         f"Adaptive() needs no n_max: it spends {drawn.n_scored.mean():,.0f} items per user and "
         f"ranks {drawn.is_exact.mean():.1%} of the users exactly"
     )
     if not thinned:
         return start + "; every user whose target is first goes on to the end."
-    size, _, keep = thinned[0]
+    size, keep = thinned[0]
     return start + (
         f"; all users whose target is first go on up to n = {size:,}, and from there a random "
         f"part ({keep:.0%} at n = {size:,})."

@@ -13,7 +13,8 @@ import numpy as np
 
 from truerank.comparison import Verdict, compare
 from truerank.data import load_dataset
-from truerank.estimators import Estimate, estimate
+from truerank.estimators import Estimate, Sample, estimate
+from truerank.estimators import prepare as prepare_ranks
 from truerank.estimators.summary_text import value_text
 from truerank.files import readable_errors
 from truerank.models import EASE, IALS, SLIM, ItemKNN, Popularity
@@ -171,11 +172,15 @@ def run_demo(split: Split, *, seed: int = 0, step: Callable[[], None] = lambda: 
             tables[name][model] = rank(fitted, split, design, seed=seed, progress=False)
             seconds[name] += time.perf_counter() - start
         step()
+    samples = {
+        name: {model: prepare_ranks(table) for model, table in row.items()}
+        for name, row in tables.items()
+    }
     estimates = {
-        e.name: {model: _estimates(table, e, seed) for model, table in tables[e.design].items()}
+        e.name: {model: _estimates(sample, e, seed) for model, sample in samples[e.design].items()}
         for e in EVALUATIONS
     }
-    verdict = compare(tables["adaptive"], METRICS, seed=seed, progress=False)
+    verdict = compare(samples["adaptive"], METRICS, seed=seed, progress=False)
     for model, row in estimates["adaptive"].items():  # looked at once, by the verdict
         for metric, found in row.items():
             seen = verdict.estimates[model][metric].diagnostics
@@ -199,9 +204,9 @@ def write_results(found: Showcase, folder: Path, *, force: bool = True) -> Path:
     return found.verdict.to_html(folder / "report.html", force=force)
 
 
-def _estimates(table: RankTable, evaluation: Evaluation, seed: int) -> dict[str, Estimate]:
+def _estimates(sample: Sample, evaluation: Evaluation, seed: int) -> dict[str, Estimate]:
     bounds = evaluation.name == "corrected, n = 100"
-    found = estimate(table, list(METRICS), evaluation.method, seed=seed, bounds=bounds)
+    found = estimate(sample, list(METRICS), evaluation.method, seed=seed, bounds=bounds)
     return {e.metric: e for e in found}
 
 

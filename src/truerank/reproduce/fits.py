@@ -35,7 +35,7 @@ class Fits:
         if (sample.n_targets > 1).any():
             raise InvalidDataError("these studies take one held-out item per user")
         problem = Problem.of(sample.cells, n_rows=sample.effective_rows(sample.weight))
-        return cls(sample, problem, bool(table.is_exact.all()))
+        return cls(sample, problem, table.all_exact)
 
     def values(
         self, metrics: list[Metric], method: str, *, n_boot: int = 0, seed: int = 0

@@ -30,12 +30,12 @@ class LinearRow:
 
     Attributes:
         name: As printed.
-        family: ``regression``, ``factorisation`` or ``nearby``.
-        model: Name of the model; empty for a nearby row.
+        family: ``regression``, ``factorisation`` or ``learned-linear``.
+        model: Name of the model; empty for a learned row.
         grid: Values to try of each parameter, by data set.
-        base: Name of the row that a nearby row starts from.
-        learn: Settings of :class:`~truerank.models.Nearby`; a list is a grid, and ``c_share`` is
-            c as a part of the base's lambda.
+        base: Name of the row that a learned row starts from.
+        learn: Settings of :class:`~truerank.models.LearnedLinear`; a list is a grid, and
+            ``lambda_range_share`` is lambda_range as a part of the base's l2.
         published: The dissertation's numbers, by data set.
         note: What to know about it.
     """

@@ -1,7 +1,7 @@
 """The dissertation's table of linear models, run: chosen on validation users, ranked on test users.
 
 Every row is fitted on the same training users. A row with a grid takes the setting that is best
-on the validation users; a nearby row learns around the best setting of its base and is stopped by
+on the validation users; a learned row learns around the best setting of its base and is stopped by
 the same users. The test users are ranked once per row, by the chosen model, in full.
 """
 
@@ -21,7 +21,7 @@ from truerank.arrays import Float
 from truerank.data import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.files import readable_errors, written_whole
-from truerank.models.learned_linear import Nearby
+from truerank.models.learned_linear import LearnedLinear
 from truerank.models.linear.grid_of_spectrum import SHRINKAGES, SpectrumGrid
 from truerank.models.linear.spectrum import Spectrum, decompose
 from truerank.models.names import model_class
@@ -38,7 +38,7 @@ class Line:
         setting: The chosen hyper-parameters.
         validation: Value of the selecting metric on the validation users.
         tried: How many settings were tried.
-        epochs: Epochs until the best one, of a nearby row; None otherwise.
+        epochs: Epochs until the best one, of a learned row; None otherwise.
         seconds: Of fitting and choosing.
         table: Exact ranks of the test users.
     """
@@ -104,7 +104,7 @@ class LinearTable:
             setting=setting,
             validation=value,
             tried=tried,
-            epochs=model.best_epoch if isinstance(model, Nearby) else None,
+            epochs=model.best_epoch if isinstance(model, LearnedLinear) else None,
             seconds=time.perf_counter() - start,
             table=rank(model, self.test, Full(), progress=False),
         )
@@ -117,22 +117,22 @@ class LinearTable:
         ranks = [r.grid[self.data]["dim"] for r in self.recipe.rows if self._by_spectrum(r)]
         return decompose(self.test.train, max(max(values) for values in ranks))
 
-    def nearby(self, row: LinearRow, setting: dict[str, Any], **more: Any) -> Nearby:
-        """A nearby row with these settings, learned."""
+    def learned(self, row: LinearRow, setting: dict[str, Any], **more: Any) -> LearnedLinear:
+        """A learned row with these settings, learned."""
         base, settings = self._base(row.base), setting | more
-        if "c_share" in settings:
-            settings["c"] = settings.pop("c_share") * base.l2
+        if "lambda_range_share" in settings:
+            settings["lambda_range"] = settings.pop("lambda_range_share") * base.l2
         history = self.judges.fold_in or self.judges.train
-        return Nearby(**settings).fit(
+        return LearnedLinear(**settings).fit(
             self.test.train,
             base=base,
-            spectrum=self.spectrum if "c" in settings else None,
+            spectrum=self.spectrum if "lambda_range" in settings else None,
             validation=(history, self.judges.held_out),
         )
 
     def _best(self, row: LinearRow) -> tuple[dict[str, Any], Any, float, int]:
         """The best setting by the validation users, the first of equals; one model is held."""
-        candidates = self._nearby(row) if row.base else self._ordinary(row)
+        candidates = self._learned_rows(row) if row.base else self._ordinary(row)
         best, tried = next(candidates), 1
         for candidate in candidates:
             tried += 1
@@ -140,9 +140,9 @@ class LinearTable:
                 best = candidate
         return *best, tried
 
-    def _nearby(self, row: LinearRow) -> Iterator[tuple[dict[str, Any], Any, float]]:
+    def _learned_rows(self, row: LinearRow) -> Iterator[tuple[dict[str, Any], Any, float]]:
         for setting in combinations(row.learn):
-            model = self.nearby(row, setting)
+            model = self.learned(row, setting)
             yield setting, model, float(model.values.max())
 
     def _ordinary(self, row: LinearRow) -> Iterator[tuple[dict[str, Any], Any, float]]:

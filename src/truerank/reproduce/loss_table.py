@@ -1,7 +1,7 @@
 """The dissertation's table of losses, run: chosen on validation users, ranked once on the test.
 
 Every setting of a row is trained once, and stopped, by a part of the *training* data: a tenth of
-the users have a fifth of their items held out (:mod:`truerank.models.mf.validation`). The setting
+the users have a fifth of their items held out (:mod:`truerank.training.validation`). The setting
 with the best value is trained on all of the training data, for as many epochs at the same rates,
 with every seed of the recipe; only these models see the test. What is known of a trial, from the
 record or from a cache, is not found out again.
@@ -193,7 +193,7 @@ class LossTableRuns:
         if ranks.is_file():
             return RankTable.from_parquet(ranks)
         settings = self.recipe.settings(row, trial.setting) | {
-            "rate": list(trial.rates), "epochs": trial.best_epoch, "validation_share": 0.0,
+            "learning_rate": list(trial.rates), "epochs": trial.best_epoch, "validation_share": 0.0,
         }  # fmt: skip
         model = MF(**settings, seed=seed).fit(self.split.train, workers=self.workers)
         table = rank(model, self.split, Full(), progress=False)

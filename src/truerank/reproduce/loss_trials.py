@@ -15,7 +15,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from truerank.deprecation import OLD_NAMES, current_names
 from truerank.files import written_whole
+from truerank.models import MF
 
 RECORD = "loss_trials.json"
 
@@ -45,7 +47,8 @@ class LossTrial:
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> LossTrial:
         """A trial that was kept as JSON."""
-        return cls(**{**content, "rates": tuple(content["rates"])})
+        setting = current_names(MF, content["setting"])
+        return cls(**{**content, "setting": setting, "rates": tuple(content["rates"])})
 
     def to_json(self) -> str:
         """One line."""
@@ -53,9 +56,23 @@ class LossTrial:
 
 
 def trial_key(fingerprint: str, settings: Mapping[str, Any], seed: int) -> str:
-    """The name of a training: that of these settings on this split, and of nothing else."""
-    asked = [fingerprint, settings, seed]
+    """The name of a training: that of these settings on this split, and of nothing else.
+
+    Recorded trials were named when MF's parameters had their old names, so keys are still made of
+    those: a search of hours is not lost because a parameter is called better.
+    """
+    asked = [fingerprint, _names_of_the_record(settings), seed]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _names_of_the_record(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings under the names that MF's parameters had when the record was begun."""
+    old = {new: before for before, new in getattr(MF, OLD_NAMES).items()}
+    shared = {"batch": True, "pair": False}
+    return {
+        old.get(name, name): shared.get(value, value) if name == "negatives_per" else value
+        for name, value in settings.items()
+    }
 
 
 @cache

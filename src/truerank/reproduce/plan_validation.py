@@ -179,7 +179,7 @@ def _known(
 
 def _estimates(tables: list[RankTable], metric: Metric, step: Callable[[], None]) -> Float:
     """The metric from each table, by ``auto`` or exactly."""
-    if tables[0].is_exact.all():
+    if tables[0].all_exact:
         found = [float(t.per_row(metric).mean()) for t in tables]
         for _ in tables:
             step()

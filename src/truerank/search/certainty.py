@@ -83,7 +83,7 @@ def certainty_of(table: RankTable, exam: Examination) -> Certainty | None:
     if exam.exact and not isinstance(exam.design, Users):
         return None
     n_ranked, n_users = table.n_users, len(np.unique(exam.validation.held_out.users))
-    if bool(table.is_exact.all()):
+    if table.all_exact:
         variance = float(np.var(table.per_user(exam.metric)[1], ddof=1)) if n_ranked > 1 else 0.0
         std_error = math.sqrt(variance / n_ranked)
     else:
@@ -110,8 +110,8 @@ def _unknown(table: RankTable, exam: Examination) -> str:
     """What keeps the variance between users from being known; empty if nothing does."""
     if table.n_users < len(table):
         return "several held-out items per user"
-    if exam.metric.function is None and exam.metric.name == "auc":
-        return "auc, which counts each user's own number of items"
+    if exam.metric.needs_n_items:
+        return f"{exam.metric}, which counts each user's own number of items"
     if exam.method == "naive":
         return "the naive method, which estimates another metric"
     return ""

@@ -98,7 +98,7 @@ def _verdict(
         for n, name in names.items()
     }
     # Exact ranks have their test from the users' values; resamples only say how often each wins.
-    exact = all(bool(table.is_exact.all()) for table in tables.values())
+    exact = all(table.all_exact for table in tables.values())
     return compare(
         named, exam.metric, method=exam.method, correction="bonferroni", level=level,
         baseline=names[best.number], n_boot=FEWEST_RESAMPLES if exact else N_BOOT,

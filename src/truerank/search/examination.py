@@ -113,7 +113,7 @@ class Examination:
 
     def measure(self, table: RankTable) -> Estimate:
         """The metric with its standard error."""
-        exact = bool(table.is_exact.all())
+        exact = table.all_exact
         found = estimate(
             table, self.metric, "auto" if exact else self.method,
             n_boot=0 if exact else N_BOOT, seed=self.seed, bounds=False, paired=True,

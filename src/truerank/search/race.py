@@ -105,7 +105,7 @@ class Race:
         ``leader`` must hold all rows of ``table``; it may hold more.
         """
         known, exam = set_rows(leader, table), self.examination
-        if bool(table.is_exact.all() and known.is_exact.all()):
+        if bool(table.all_exact and known.all_exact):
             own, best = (t.per_user(exam.metric)[1] for t in (table, known))
             outcome = run_test(choose_test(own, best), own, best)
             return outcome.p_value / 2 if outcome.difference < 0 else 1.0

@@ -52,7 +52,7 @@ def search(
     seed: int = 0,
     progress: bool | None = None,
 ) -> SearchResult:
-    """Try settings of a model on a validation part of the training data.
+    """The best setting of a model by validation users, and those that it cannot be told from.
 
     The test part of a split is never looked at. All trials meet the same users and the same
     sampled rivals, and the same seed gives the same result. LRR, ClosedFormMF and PureSVD are

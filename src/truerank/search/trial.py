@@ -16,7 +16,7 @@ Status = Literal["finished", "pruned", "repeated", "failed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What came of one setting.
+    """The value of one setting with its standard error, or why it was dropped or failed.
 
     Attributes:
         number: Its place in the search, from 0.

@@ -13,7 +13,7 @@ from truerank.metrics import parse
 from truerank.ranking.designs import Sampled
 from truerank.ranking.stages import Stages
 
-Law = Callable[[np.random.Generator, int, int], np.ndarray]
+NegativeSampler = Callable[[np.random.Generator, int, int], np.ndarray]
 METRICS = [parse(name) for name in ("recall@5", "ndcg@10", "ap@10")]
 
 
@@ -55,7 +55,7 @@ def problem_of(
 
 
 def sampled_problem(
-    seed: int, m: int, n: int, n_items: int, law: Law = log_normal_ranks
+    seed: int, m: int, n: int, n_items: int, law: NegativeSampler = log_normal_ranks
 ) -> Problem:
     rng = np.random.default_rng(seed)
     R = law(rng, m, n_items)

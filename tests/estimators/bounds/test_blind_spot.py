@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,8 @@ from truerank.estimators.bounds.identification import (
     identification_bounds,
 )
 from truerank.estimators.methods.em import em
-from truerank.metrics import parse
+from truerank.estimators.problem import Problem
+from truerank.metrics import Metric, parse
 from truerank.ranking import RankTable
 
 from .bounds_world import (
@@ -26,9 +29,15 @@ from .bounds_world import (
 )
 
 
+def fitted(problem: Problem) -> Callable[[Metric], float]:
+    """Values by the maximum-likelihood fit, in place of an estimate's own."""
+    pi = em(problem.A, problem.cells.shares, problem.grid.uniform(), steps=100)
+    return lambda metric: float(problem.grid.metric_values(metric) @ pi)
+
+
 def test_a_hundred_rivals_do_not_see_the_top_ten_of_ten_thousand() -> None:
     problem = sampled_problem(14, 37_501, 100, 9836, power_law_ranks)
-    spot = blind_spot(problem, problem.cells.shares)
+    spot = blind_spot(problem, problem.cells.shares, value=fitted(problem))
     assert 10 in spot.blind
     example = spot.examples[0]
     assert (example.k, example.low) == (10, 0.0)
@@ -46,7 +55,7 @@ def test_what_the_sentence_recommends_resolves_it(k: int) -> None:
     n_items, m = 9836, 20_000
     n = int(np.ceil(SEEN * (n_items - 1) / k)) + 1
     problem = sampled_problem(15, m, n, n_items, power_law_ranks)
-    assert blind_spot(problem, problem.cells.shares, ks=[k]).blind == ()
+    assert blind_spot(problem, problem.cells.shares, ks=[k], value=fitted(problem)).blind == ()
 
     R = power_law_ranks(np.random.default_rng(15), m, n_items)
     hits = np.less_equal(R, k)
@@ -59,7 +68,7 @@ def test_what_the_sentence_recommends_resolves_it(k: int) -> None:
 def test_brackets_decide_as_every_single_programme_would() -> None:
     problem = sampled_problem(16, 10_000, 300, 2000, power_law_ranks)
     shares = problem.cells.shares
-    spot = blind_spot(problem, shares, ks=range(1, 31))
+    spot = blind_spot(problem, shares, ks=range(1, 31), value=fitted(problem))
     allowed = compatible_set(problem, shares)
     pi = em(problem.A, shares, problem.grid.uniform(), steps=100)
     one_by_one = []
@@ -76,7 +85,7 @@ def test_few_users_are_not_a_blind_spot() -> None:
     rng = np.random.default_rng(17)
     R = log_normal_ranks(rng, 60, 5000)
     problem = problem_of(R, np.full(60, 5000), 5000)
-    spot = blind_spot(problem, problem.cells.shares)
+    spot = blind_spot(problem, problem.cells.shares, value=fitted(problem))
     assert spot.blind == ()
     assert spot.sentences == []
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from truerank.errors import InvalidDataError
 from truerank.estimators.bounds.identification import compatible_set
 from truerank.estimators.bounds.paths import paths_for
-from truerank.estimators.cells import Cells
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.likelihood import likelihood_matrix
+from truerank.ranking import RankCounts
 from truerank.ranking.designs import Adaptive
 from truerank.ranking.stages import Stages
 
@@ -34,13 +34,11 @@ def schedules(draw_: st.DrawFn) -> tuple[Stages, int, bool]:
     )
 
 
-def all_cells(stages: Stages, n_items: int, replacement: bool) -> Cells:
+def all_cells(stages: Stages, n_items: int, replacement: bool) -> RankCounts:
     sizes = stages.capped(n_items, replacement=replacement).sizes.tolist()
     pairs = [(r, n) for n in sizes for r in range(1, n + 1)]
     rank, n = (np.array(column) for column in zip(*pairs, strict=True))
-    ones = np.ones(len(pairs))
-    whole = np.full(len(pairs), n_items)
-    return Cells(rank=rank, n_sampled=n, n_items=whole, weight=ones, replacement=replacement)
+    return RankCounts.from_arrays(rank, n, n_items, replacement=replacement)
 
 
 @given(schedules())

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from truerank.models.learned_linear.draws import Rows, Rule, draw_input, draw_targets
-from truerank.models.learned_linear.forms import Batch, Dense, LowRank, Sparse
+from truerank.models.learned_linear.draws import PairRule, UserRows, draw_input, draw_targets
+from truerank.models.learned_linear.forms import Dense, LowRank, PairBatch, Sparse
 from truerank.models.learned_linear.parameters import Parameters, Shrinkage
 from truerank.numerics.threads import on_all_cores
 
@@ -18,22 +18,26 @@ N_USERS, N_ITEMS, RANK = 12, 9, 4
 KEY = np.uint64(12345)
 
 
-def data(seed: int = 0, *, weighted: bool = True) -> Rows:
+def data(seed: int = 0, *, weighted: bool = True) -> UserRows:
     rng = np.random.default_rng(seed)
     X = rng.random((N_USERS, N_ITEMS)) < 0.45
     X[0] = [True] * (N_ITEMS - 1) + [False]  # a user with a single negative
     rows = sparse.csr_array(X.astype(np.float64))
     values = rng.uniform(0.5, 2.0, rows.nnz) if weighted else np.ones(rows.nnz)
     users = np.repeat(np.arange(N_USERS, dtype=np.int32), np.diff(rows.indptr))
-    return Rows(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), values, users, N_ITEMS)
+    return UserRows(
+        rows.indptr.astype(np.int64), rows.indices.astype(np.int32), values, users, N_ITEMS
+    )
 
 
-def rule(**changes: Any) -> Rule:
-    usual = Rule(scale=3.0, dropout=0.4, n_negatives=3, remove_positive=True, zero_diagonal=False)
+def rule(**changes: Any) -> PairRule:
+    usual = PairRule(
+        scale=3.0, dropout=0.4, n_negatives=3, remove_positive=True, zero_diagonal=False
+    )
     return usual._replace(**changes)
 
 
-def drawn(rows: Rows, how: Rule, pair: int) -> tuple[dict[int, float], list[int]]:
+def drawn(rows: UserRows, how: PairRule, pair: int) -> tuple[dict[int, float], list[int]]:
     items, x = np.empty(N_ITEMS, np.int64), np.empty(N_ITEMS)
     n = draw_input(rows, how, KEY, pair, items, x)
     targets = np.empty(how.n_negatives + 1, np.int64)
@@ -45,7 +49,7 @@ def sigmoid(x: float) -> float:
     return 1.0 / (1.0 + math.exp(-x))
 
 
-def weights_by_the_formula(form: Any, theta: Parameters, how: Rule) -> np.ndarray:
+def weights_by_the_formula(form: Any, theta: Parameters, how: PairRule) -> np.ndarray:
     """The W of the docstring, entry by entry."""
     W = np.zeros((N_ITEMS, N_ITEMS))
     for i in range(N_ITEMS):
@@ -73,7 +77,9 @@ def weights_by_the_formula(form: Any, theta: Parameters, how: Rule) -> np.ndarra
     return W
 
 
-def loss_by_the_formula(form: Any, theta: Parameters, rows: Rows, how: Rule, pairs: Any) -> float:
+def loss_by_the_formula(
+    form: Any, theta: Parameters, rows: UserRows, how: PairRule, pairs: Any
+) -> float:
     """-log sigmoid(t x (W_i - W_j)), averaged over negatives and pairs."""
     W = weights_by_the_formula(form, theta, how)
     total = 0.0
@@ -117,7 +123,7 @@ def test_gradient_is_that_of_the_printed_objective(
     theta = {name: rng.normal(size=a.shape) for name, a in form.start(head_tail=head_tail).items()}
     pairs = rng.permutation(len(rows.items))[:25]
     with on_all_cores(2) as each:
-        loss, gradient = form.gradient(Batch(rows, how, KEY, pairs), theta, each)
+        loss, gradient = form.gradient(PairBatch(rows, how, KEY, pairs), theta, each)
     assert loss == pytest.approx(loss_by_the_formula(form, theta, rows, how, pairs), rel=1e-12)
     assert set(gradient) == set(theta)
     step = 1e-5
@@ -148,7 +154,7 @@ def test_single_precision_gradients_are_near_those_in_double() -> None:
     A, B = double.A.astype(np.float32), double.B.astype(np.float32)
     single = LowRank(A, B, double.shrinkage)
     theta = {n: rng.normal(size=a.shape) for n, a in double.start(head_tail=True).items()}
-    batch = Batch(rows, rule(), KEY, np.arange(len(rows.items)))
+    batch = PairBatch(rows, rule(), KEY, np.arange(len(rows.items)))
     with on_all_cores(1) as each:
         loss, gradient = single.gradient(batch, theta, each)
         exact_loss, exact = double.gradient(batch, theta, each)
@@ -162,7 +168,7 @@ def test_threads_change_no_bit(kind: str) -> None:
     rng = np.random.default_rng(7)
     form, rows = forms(rng)[kind], data()
     theta = form.start(head_tail=True)
-    batch = Batch(rows, rule(), KEY, np.arange(len(rows.items)))
+    batch = PairBatch(rows, rule(), KEY, np.arange(len(rows.items)))
     results = []
     for workers in (1, 5):
         with on_all_cores(workers) as each:

@@ -213,7 +213,7 @@ def test_ranks_and_rounds_that_cannot_be() -> None:
         tr.models.EDLAE(dim=0)
     with pytest.raises(InvalidArgumentError, match="epochs must be a whole number"):
         tr.models.EDLAE(dim=2, epochs=0)
-    with pytest.raises(InvalidArgumentError, match="solver must be 'descent' or 'admm'"):
+    with pytest.raises(InvalidArgumentError, match="solver must be one of descent, admm"):
         tr.models.EDLAE(dim=2, solver="newton")  # type: ignore[arg-type]
     data = tr.Interactions.from_arrays([0, 0, 1], [0, 1, 2])
     with pytest.raises(InvalidDataError, match="dim 3 was asked of EDLAE"):

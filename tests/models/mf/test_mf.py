@@ -14,11 +14,11 @@ from truerank.errors import InvalidArgumentError, InvalidDataError, MissingExtra
 from truerank.losses import LOSSES
 from truerank.metrics import parse
 from truerank.models import MF
-from truerank.models.mf.validation import Judges, held_out_part
 from truerank.numerics.threads import on_all_cores
+from truerank.training.validation import ValidationUsers, train_validation_split
 
 QUICK: dict[str, Any] = {
-    "dim": 8, "epochs": 4, "batch_size": 128, "rate": 0.02, "n_negatives": 10,
+    "dim": 8, "epochs": 4, "batch_size": 128, "learning_rate": 0.02, "n_negatives": 10,
     "validation_metric": "ndcg@5",
 }  # fmt: skip
 TO_THE_END: dict[str, Any] = {"epochs": 30, "validation_share": 0.0}
@@ -51,16 +51,16 @@ def hit_rate(model: Any, split: Any) -> float:
 
 
 @pytest.mark.parametrize(
-    ("negatives", "shared"),
+    ("negatives", "per"),
     [
-        ("uniform", True), ("uniform", False), ("popularity", True), ("popularity", False),
-        ("in-batch", True), ("uniform", 16), ("popularity", 1),
+        ("uniform", "batch"), ("uniform", "pair"), ("popularity", "batch"), ("popularity", "pair"),
+        ("in-batch", "batch"), ("uniform", 16), ("popularity", 1),
     ],
 )  # fmt: skip
-def test_it_learns_tastes(negatives: Any, shared: bool | int) -> None:
+def test_it_learns_tastes(negatives: Any, per: str | int) -> None:
     split = tr.split.leave_one_out(data(idle=False), seed=1)
     model = MF(
-        "infonce", negatives=negatives, shared=shared, correct=True,
+        "infonce", negatives=negatives, negatives_per=per, correct_for_sampling=True,
         **QUICK | COSINE | TO_THE_END,
     ).fit(split.train)  # fmt: skip
     assert model.losses[-1] < model.losses[0]
@@ -83,7 +83,7 @@ def test_with_a_cosine_only_the_rate_for_each_length_matters(optimiser: Any) -> 
     """
     kind = {"optimiser": optimiser, "init_std": 0.01, "epsilon": 4e-8} | COSINE
     once = MF("infonce", **QUICK | kind).fit(TRAIN)
-    longer = kind | {"init_std": 0.04, "epsilon": 1e-8, "rate": 4 * QUICK["rate"]}
+    longer = kind | {"init_std": 0.04, "epsilon": 1e-8, "learning_rate": 4 * QUICK["learning_rate"]}
     np.testing.assert_array_equal(
         once.user_factors, MF("infonce", **QUICK | longer).fit(TRAIN).user_factors
     )
@@ -204,8 +204,8 @@ def test_a_function_is_not_saved(tmp_path: Path) -> None:
 
 def test_the_best_epoch_is_kept_and_the_rate_falls(monkeypatch: pytest.MonkeyPatch) -> None:
     values = iter([0.1, 0.3, 0.2, 0.2, 0.25, 0.1, 0.1, 0.1])
-    monkeypatch.setattr(Judges, "value", lambda *_: next(values))
-    settings = QUICK | {"epochs": 50, "patience": 4, "plateau": 2}
+    monkeypatch.setattr(ValidationUsers, "evaluate_factors", lambda *_: next(values))
+    settings = QUICK | {"epochs": 50, "patience": 4, "lr_patience": 2}
     model = MF("bpr", **settings).fit(TRAIN)
     assert model.validations.tolist() == [0.1, 0.3, 0.2, 0.2, 0.25, 0.1]
     assert model.best_epoch == 2
@@ -231,18 +231,20 @@ def test_given_validation_items_judge() -> None:
 def test_more_workers_and_larger_batches_than_there_is_to_do() -> None:
     settings = QUICK | {"epochs": 2, "batch_size": len(TRAIN)}
     plain = MF("bpr", **settings).fit(TRAIN)
-    huge = MF("bpr", **settings | {"batch_size": 10**8, "shared": 16}).fit(TRAIN, workers=1000)
-    same = MF("bpr", **settings | {"shared": 16}).fit(TRAIN, workers=1)
+    huge = MF("bpr", **settings | {"batch_size": 10**8, "negatives_per": 16}).fit(
+        TRAIN, workers=1000
+    )
+    same = MF("bpr", **settings | {"negatives_per": 16}).fit(TRAIN, workers=1)
     np.testing.assert_array_equal(huge.user_factors, same.user_factors)
     assert (huge.user_factors != plain.user_factors).any()
 
 
 def test_a_set_of_one_is_no_sharing_and_a_huge_one_is_the_batch() -> None:
     settings = QUICK | {"epochs": 2}
-    for one, other in ((1, False), (2**70, True)):
-        models = [MF("bpr", **settings | {"shared": shared}).fit(TRAIN) for shared in (one, other)]
+    for one, other in ((1, "pair"), (2**70, "batch")):
+        models = [MF("bpr", **settings | {"negatives_per": per}).fit(TRAIN) for per in (one, other)]
         np.testing.assert_array_equal(models[0].item_factors, models[1].item_factors)
-    assert MF(shared=1).shared is False
+    assert MF(negatives_per=1).negatives_per == "pair"
 
 
 @pytest.mark.parametrize("metric", ["ndcg@5", "recall@3", "auc", "mrr"])
@@ -251,11 +253,13 @@ def test_judges_give_the_metric_of_exact_ranks(metric: str) -> None:
     rng = np.random.default_rng(0)
     users, items = (rng.normal(size=(n, 3)).astype(np.float32) for n in (120, 40))
     items[7] = items[8]  # a tie
-    judges = Judges.of(split.train, split.held_out, metric=parse(metric), n_sampled=None, seed=0)
+    judges = ValidationUsers.of(
+        split.train, split.held_out, metric=parse(metric), n_sampled=None, seed=0
+    )
     ranks = tr.rank(tr.FactorScorer(users, items), split, tr.Full())
     truth = parse(metric).per_user(ranks.user, ranks.rank, ranks.n_items)[1].mean()
     with on_all_cores() as each:
-        assert judges.value(users, items, each) == pytest.approx(truth, abs=0.002)
+        assert judges.evaluate_factors(users, items, each) == pytest.approx(truth, abs=0.002)
 
 
 def test_sampled_judges_are_near_the_full_ones_and_repeat_themselves() -> None:
@@ -264,9 +268,9 @@ def test_sampled_judges_are_near_the_full_ones_and_repeat_themselves() -> None:
     users, items = (rng.normal(size=(n, 3)).astype(np.float32) for n in (120, 40))
     with on_all_cores() as each:
         full, sampled, again = (
-            Judges.of(split.train, split.held_out, metric=parse("auc"), n_sampled=n, seed=0).value(
-                users, items, each
-            )
+            ValidationUsers.of(
+                split.train, split.held_out, metric=parse("auc"), n_sampled=n, seed=0
+            ).evaluate_factors(users, items, each)
             for n in (None, 400, 400)
         )
     assert sampled == again
@@ -275,7 +279,7 @@ def test_sampled_judges_are_near_the_full_ones_and_repeat_themselves() -> None:
 
 
 def test_the_held_out_part_is_a_fifth_of_some_users() -> None:
-    train, held = held_out_part(TRAIN, share=0.25, seed=0)
+    train, held = train_validation_split(TRAIN, share=0.25, seed=0)
     judges = np.flatnonzero(held.user_counts)
     long = np.flatnonzero(TRAIN.user_counts >= 2)
     assert len(judges) == round(0.25 * len(long))
@@ -286,7 +290,7 @@ def test_the_held_out_part_is_a_fifth_of_some_users() -> None:
         assert not np.isin(held.items_of(user), train.items_of(user)).any()
     single = tr.Interactions.from_arrays([0, 1], [0, 1])
     with pytest.raises(InvalidDataError, match="no user has two items"):
-        held_out_part(single, share=0.5, seed=0)
+        train_validation_split(single, share=0.5, seed=0)
 
 
 def test_named_losses_need_no_torch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,11 +17,16 @@ from truerank.errors import (
     StorageError,
 )
 from truerank.models import MF
-from truerank.models.mf.validation import Judges, held_out_part
+from truerank.training.validation import ValidationUsers, train_validation_split
 
 from .test_mf import QUICK, TRAIN, data
 
-LONG: dict[str, Any] = QUICK | {"epochs": 7, "plateau": 1, "patience": 100, "rate": 0.2}
+LONG: dict[str, Any] = QUICK | {
+    "epochs": 7,
+    "lr_patience": 1,
+    "patience": 100,
+    "learning_rate": 0.2,
+}
 
 
 def assert_same(a: MF, b: MF) -> None:
@@ -48,7 +53,7 @@ def test_training_goes_on_to_the_same_bits(tmp_path: Path, optimiser: str, share
 def test_training_goes_on_although_its_last_epoch_was_judged_out_of_turn(
     tmp_path: Path, first: int
 ) -> None:
-    settings = LONG | {"validation_every": 2, "plateau": 1}
+    settings = LONG | {"validation_every": 2, "lr_patience": 1}
     whole = MF("bpr", **settings).fit(TRAIN)
     short = MF("bpr", **settings | {"epochs": first}).fit(TRAIN, checkpoint=tmp_path / "c")
     assert np.isfinite(short.validations[-1])
@@ -97,13 +102,13 @@ def test_the_rate_is_halved_on_every_plateau_down_to_its_floor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, min_rate: float, expected: float
 ) -> None:
     values = iter([0.3, 0.2, 0.3, 0.4, 0.1, 0.2])  # better, two that are not, better, two again
-    monkeypatch.setattr(Judges, "value", lambda *_: next(values))
-    settings = QUICK | {"epochs": 6, "plateau": 2, "min_rate": min_rate}
+    monkeypatch.setattr(ValidationUsers, "evaluate_factors", lambda *_: next(values))
+    settings = QUICK | {"epochs": 6, "lr_patience": 2, "min_learning_rate": min_rate}
     MF("bpr", **settings).fit(TRAIN, checkpoint=tmp_path / "c")
     with np.load(tmp_path / "c") as held:
         at = json.loads(held["header"].tobytes())["at"]
     assert at["rate"] == expected
-    n_pairs = len(held_out_part(TRAIN, share=0.1, seed=0)[0])
+    n_pairs = len(train_validation_split(TRAIN, share=0.1, seed=0)[0])
     assert at["step"] == 6 * -(-n_pairs // 128)  # Adam counts on over the epochs
 
 
@@ -132,21 +137,21 @@ def test_settings_that_no_file_can_hold_are_refused_before_training(tmp_path: Pa
         model.fit(TRAIN)  # without a file there is nothing to hold
 
 
-@pytest.mark.parametrize("shared", [True, 16, False])
-def test_training_with_sets_goes_on_to_the_same_bits(tmp_path: Path, shared: bool | int) -> None:
-    settings = LONG | {"shared": shared, "optimiser": "dense-adam"}
+@pytest.mark.parametrize("per", ["batch", 16, "pair"])
+def test_training_with_sets_goes_on_to_the_same_bits(tmp_path: Path, per: str | int) -> None:
+    settings = LONG | {"negatives_per": per, "optimiser": "dense-adam"}
     whole = MF("infonce", **settings).fit(TRAIN, workers=3)
     MF("infonce", **settings | {"epochs": 3}).fit(TRAIN, checkpoint=tmp_path / "c")
     assert_same(MF("infonce", **settings).fit(TRAIN, checkpoint=tmp_path / "c"), whole)
-    other = {"shared": 32 if shared is not False else 16}
-    with pytest.raises(InvalidDataError, match="was made with shared="):
+    other = {"negatives_per": 32 if per != "pair" else 16}
+    with pytest.raises(InvalidDataError, match="was made with negatives_per="):
         MF("infonce", **settings | other).fit(TRAIN, checkpoint=tmp_path / "c")
 
 
 @pytest.mark.parametrize(
     ("other", "sentence"),
     [
-        ({"rate": 0.5}, "was made with rate=0.02 and this model has 0.5"),
+        ({"learning_rate": 0.5}, "was made with learning_rate=0.02 and this model has 0.5"),
         ({"loss": "mse"}, "was made with loss='bpr' and this model has 'mse'"),
         ({"seed": 3}, "was made with seed=0 and this model has 3"),
     ],
@@ -206,7 +211,7 @@ def test_nan_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
 
     path = tmp_path / "c"
     every = {"checkpoint": path, "checkpoint_every": 2}
-    steps = -(-len(held_out_part(TRAIN, share=0.1, seed=0)[0]) // 128)
+    steps = -(-len(train_validation_split(TRAIN, share=0.1, seed=0)[0]) // 128)
     done = sour_at // steps // 2 * 2
     with pytest.raises(DivergedError, match=f"{path} has epoch {done}"):
         MF(sour, **LONG).fit(TRAIN, **every)

@@ -5,9 +5,15 @@ import pytest
 from scipy import stats
 
 import truerank as tr
-from truerank.models.mf.batches import Batch, Plan, make_batch
-from truerank.models.mf.draws import Law, Pairs, draw, draw_absent, law_of
 from truerank.numerics.streams import word
+from truerank.training.batches import Batch, Plan, make_batch
+from truerank.training.negative_sampling import (
+    NegativeSampler,
+    Pairs,
+    draw,
+    draw_absent,
+    negative_sampler,
+)
 
 KEY = np.uint64(12345)
 
@@ -25,14 +31,25 @@ def data(seed: int = 0, *, users: int = 40, items: int = 30) -> tr.Interactions:
 
 DATA = data()
 PAIRS = Pairs.of(DATA)
-POPULAR = Law.popular(DATA.item_counts, 0.75)
+POPULAR = NegativeSampler.popular(DATA.item_counts, 0.75)
 
 
-def batch_of(plan: Plan, law: Law | None = None, *, n: int = 64, number: int = 0) -> Batch:
+def batch_of(
+    plan: Plan, sampler: NegativeSampler | None = None, *, n: int = 64, number: int = 0
+) -> Batch:
     users, items = np.full(DATA.n_users, -1, np.int32), np.full(DATA.n_items, -1, np.int32)
     chosen = np.random.default_rng(3).permutation(len(DATA))[:n]
     batch = make_batch(
-        PAIRS, law or Law.uniform(), plan, DATA.users, chosen, chosen, KEY, number, users, items
+        PAIRS,
+        sampler or NegativeSampler.uniform(),
+        plan,
+        DATA.users,
+        chosen,
+        chosen,
+        KEY,
+        number,
+        users,
+        items,
     )
     assert (users == -1).all()
     assert (items == -1).all()
@@ -52,21 +69,27 @@ def chi_squared(observed: np.ndarray, share: np.ndarray) -> float:
     return float(stats.chisquare(observed[possible], share[possible] * observed.sum()).pvalue)
 
 
-@pytest.mark.parametrize("law", [Law.uniform(), POPULAR], ids=["uniform", "popularity"])
-def test_draws_follow_their_distribution(law: Law) -> None:
+@pytest.mark.parametrize(
+    "sampler", [NegativeSampler.uniform(), POPULAR], ids=["uniform", "popularity"]
+)
+def test_draws_follow_their_distribution(sampler: NegativeSampler) -> None:
     n = 60_000
-    share = law.share if len(law.share) else np.full(DATA.n_items, 1 / DATA.n_items)
-    drawn = np.bincount([draw(law, DATA.n_items, bits(i)) for i in range(n)], minlength=30)
+    share = sampler.share if len(sampler.share) else np.full(DATA.n_items, 1 / DATA.n_items)
+    drawn = np.bincount([draw(sampler, DATA.n_items, bits(i)) for i in range(n)], minlength=30)
     assert chi_squared(drawn, share) > 1e-4
 
 
-@pytest.mark.parametrize("law", [Law.uniform(), POPULAR], ids=["uniform", "popularity"])
+@pytest.mark.parametrize(
+    "sampler", [NegativeSampler.uniform(), POPULAR], ids=["uniform", "popularity"]
+)
 @pytest.mark.parametrize("user", [0, 4])
-def test_absent_draws_follow_the_distribution_without_the_positives(law: Law, user: int) -> None:
-    share = law.share.copy() if len(law.share) else np.full(DATA.n_items, 1 / DATA.n_items)
+def test_absent_draws_follow_the_distribution_without_the_positives(
+    sampler: NegativeSampler, user: int
+) -> None:
+    share = sampler.share.copy() if len(sampler.share) else np.full(DATA.n_items, 1 / DATA.n_items)
     share[DATA.items_of(user)] = 0.0
     drawn = np.bincount(
-        [draw_absent(PAIRS, law, user, bits(i)) for i in range(20_000)], minlength=30
+        [draw_absent(PAIRS, sampler, user, bits(i)) for i in range(20_000)], minlength=30
     )
     assert chi_squared(drawn, share / share.sum()) > 1e-4
 
@@ -75,9 +98,9 @@ def test_when_rejection_gives_up_the_absent_items_are_counted_through() -> None:
     """A popular item takes nearly all of q: the user who has it would reject for ever."""
     counts = np.array([10**9, 1, 3])
     own = tr.Interactions.from_arrays([0, 1, 1], [0, 1, 2])
-    law = Law.popular(counts, 1.0)
+    sampler = NegativeSampler.popular(counts, 1.0)
     drawn = np.bincount(
-        [draw_absent(Pairs.of(own), law, 0, bits(i)) for i in range(4_000)], minlength=3
+        [draw_absent(Pairs.of(own), sampler, 0, bits(i)) for i in range(4_000)], minlength=3
     )
     assert drawn[0] == 0
     assert chi_squared(drawn, np.array([0.0, 0.25, 0.75])) > 1e-4
@@ -85,17 +108,17 @@ def test_when_rejection_gives_up_the_absent_items_are_counted_through() -> None:
 
 def test_alias_tables_hold_their_distribution_exactly() -> None:
     for counts in ([1, 2, 3, 4], [0, 5, 0], [7], [1, 10**6, 1, 1]):
-        law = Law.popular(np.array(counts), 1.0)
+        sampler = NegativeSampler.popular(np.array(counts), 1.0)
         n = len(counts)
-        held = law.own / n
-        np.add.at(held, law.other, (1 - law.own) / n)
-        np.testing.assert_allclose(held, law.share, rtol=1e-9, atol=1e-12)
+        held = sampler.own / n
+        np.add.at(held, sampler.other, (1 - sampler.own) / n)
+        np.testing.assert_allclose(held, sampler.share, rtol=1e-9, atol=1e-12)
 
 
 def test_no_power_of_counts_is_too_large() -> None:
-    law = Law.popular(np.array([1000, 1000, 50, 2]), 300.0)
-    np.testing.assert_allclose(law.share, [0.5, 0.5, 0.0, 0.0], atol=1e-300)
-    drawn = np.bincount([draw(law, 4, bits(i)) for i in range(2_000)], minlength=4)
+    sampler = NegativeSampler.popular(np.array([1000, 1000, 50, 2]), 300.0)
+    np.testing.assert_allclose(sampler.share, [0.5, 0.5, 0.0, 0.0], atol=1e-300)
+    drawn = np.bincount([draw(sampler, 4, bits(i)) for i in range(2_000)], minlength=4)
     assert drawn[2:].tolist() == [0, 0]
     assert chi_squared(drawn[:2], np.array([0.5, 0.5])) > 1e-4
 
@@ -103,8 +126,8 @@ def test_no_power_of_counts_is_too_large() -> None:
 def test_log_lift_is_zero_on_average_of_exponentials() -> None:
     lift = POPULAR.log_lift(DATA.n_items)
     np.testing.assert_allclose(np.exp(lift), POPULAR.share * DATA.n_items, rtol=1e-6)
-    assert (Law.uniform().log_lift(4) == 0).all()
-    in_batch = law_of("in-batch", DATA.item_counts, 0.3)
+    assert (NegativeSampler.uniform().log_lift(4) == 0).all()
+    in_batch = negative_sampler("in-batch", DATA.item_counts, 0.3)
     np.testing.assert_allclose(in_batch.share, DATA.item_counts / len(DATA))
 
 
@@ -132,17 +155,19 @@ def test_further_positives_are_the_users_own_and_uniform() -> None:
         assert chi_squared(drawn, np.full(len(mine), 1 / len(mine))) > 1e-5
 
 
-@pytest.mark.parametrize("law", [Law.uniform(), POPULAR], ids=["uniform", "popularity"])
-def test_excluded_positives_are_never_negatives(law: Law) -> None:
-    own = batch_of(Plan(0, 50, 0, False, True), law)
+@pytest.mark.parametrize(
+    "sampler", [NegativeSampler.uniform(), POPULAR], ids=["uniform", "popularity"]
+)
+def test_excluded_positives_are_never_negatives(sampler: NegativeSampler) -> None:
+    own = batch_of(Plan(0, 50, 0, False, True), sampler)
     for user, negatives in zip(own.users, own.own[:, 1:], strict=True):
         assert not np.isin(negatives, DATA.items_of(user)).any()
-    allowed = batch_of(Plan(0, 50, 0, False, False), law)
+    allowed = batch_of(Plan(0, 50, 0, False, False), sampler)
     assert any(
         np.isin(negatives, DATA.items_of(user)).any()
         for user, negatives in zip(allowed.users, allowed.own[:, 1:], strict=True)
     )
-    shared = batch_of(Plan(0, 0, 200, False, True), law)
+    shared = batch_of(Plan(0, 0, 200, False, True), sampler)
     assert len(shared.swaps.column) > 0
     for b, user in enumerate(shared.users):
         met = shared.shared[0].copy()

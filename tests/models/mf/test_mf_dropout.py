@@ -22,9 +22,9 @@ from truerank.errors import InvalidArgumentError
 from truerank.losses import LOSSES
 from truerank.models import MF
 from truerank.models.mf.dropout import drop, units
-from truerank.models.mf.rows import Step, Table
 from truerank.models.mf.steps import Steps
 from truerank.numerics.threads import on_all_cores
+from truerank.training.optimisers import Step, Table
 
 SHARE = 0.375  # a whole number of units
 

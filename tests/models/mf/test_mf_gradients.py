@@ -10,9 +10,9 @@ from numba import njit
 from truerank.losses import LOSSES, inputs_of
 from truerank.losses.gradients import fused_loss, has_fused_gradient, loss_and_gradient
 from truerank.losses.row_kernels import largest
-from truerank.models.mf.autograd_loss import loss_and_gradient_by_autograd
 from truerank.models.mf.scores import loss_and_gradient_of_tile
 from truerank.numerics.exponential import HIGHEST, LOWEST, exp32
+from truerank.training.torch_loss import loss_and_gradient_by_autograd
 
 ULP = 2.0**-23
 SETTINGS: list[tuple[str, dict[str, Any]]] = [

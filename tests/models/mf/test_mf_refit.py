@@ -11,12 +11,12 @@ from tests.models.mf.test_mf import QUICK, TRAIN
 
 from truerank.errors import InvalidArgumentError, NotFittedError
 from truerank.models import MF, load
-from truerank.models.mf.rows import Step
-from truerank.models.mf.validation import Judges
+from truerank.training.optimisers import Step
+from truerank.training.validation import ValidationUsers
 
 VALUES = [0.1, 0.3, 0.2, 0.3, 0.4, 0.1, 0.2, 0.3]
 RATES = [0.02, 0.02, 0.02, 0.01, 0.005, 0.005, 0.0025, 0.00125]  # plateau 1
-JUDGED: dict[str, Any] = QUICK | {"epochs": 8, "plateau": 1, "patience": 8}
+JUDGED: dict[str, Any] = QUICK | {"epochs": 8, "lr_patience": 1, "patience": 8}
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def by_epoch(used: list[float], epochs: int) -> list[float]:
 
 def judged_by(monkeypatch: pytest.MonkeyPatch, values: list[float], **settings: Any) -> MF:
     rest = iter(values)
-    monkeypatch.setattr(Judges, "value", lambda *_: next(rest))
+    monkeypatch.setattr(ValidationUsers, "evaluate_factors", lambda *_: next(rest))
     return MF("bpr", **JUDGED | settings).fit(TRAIN)
 
 
@@ -50,11 +50,11 @@ def judged_by(monkeypatch: pytest.MonkeyPatch, values: list[float], **settings: 
     ("settings", "values", "expected"),
     [
         ({}, VALUES, RATES),
-        ({"plateau": 2}, VALUES, [0.02] * 4 + [0.01] * 3 + [0.005]),
+        ({"lr_patience": 2}, VALUES, [0.02] * 4 + [0.01] * 3 + [0.005]),
         # Asked after epochs 2, 4, 6 and 8, the second time worse than the first.
         ({"validation_every": 2}, [0.3, 0.2, 0.4, 0.1], [0.02] * 4 + [0.01] * 4),
-        ({"rate": [0.01, 0.03, 0.02]}, VALUES, [0.01, 0.03, *RATES[2:]]),
-        ({"min_rate": 0.005}, VALUES, [0.02, 0.02, 0.02, 0.01] + [0.005] * 4),
+        ({"learning_rate": [0.01, 0.03, 0.02]}, VALUES, [0.01, 0.03, *RATES[2:]]),
+        ({"min_learning_rate": 0.005}, VALUES, [0.02, 0.02, 0.02, 0.01] + [0.005] * 4),
     ],
 )  # fmt: skip
 def test_rates_are_those_that_were_used(
@@ -70,7 +70,7 @@ def test_rates_are_those_that_were_used(
 
 
 def test_without_judges_the_loss_decides_on_the_rates(used: list[float]) -> None:
-    settings = JUDGED | {"validation_share": 0.0, "epochs": 40, "rate": 0.3}
+    settings = JUDGED | {"validation_share": 0.0, "epochs": 40, "learning_rate": 0.3}
     model = MF("bpr", **settings).fit(TRAIN)
     assert len(set(used)) > 2
     assert by_epoch(used, 40) == model.rates.tolist()
@@ -85,8 +85,8 @@ def test_a_refitted_model_has_the_epochs_and_rates_of_the_best_and_all_pairs(
     again = judged.refit(TRAIN, seed=seed)
     assert by_epoch(used, 5) == RATES[:5]
     explicit = QUICK | {
-        "epochs": 5, "validation_share": 0.0, "rate": RATES[:5], "seed": seed or 0, "plateau": 1,
-        "patience": 8,
+        "epochs": 5, "validation_share": 0.0, "learning_rate": RATES[:5], "seed": seed or 0,
+        "lr_patience": 1, "patience": 8,
     }  # fmt: skip
     expected = MF("bpr", **explicit).fit(TRAIN)
     assert again.parameters() == expected.parameters()
@@ -104,7 +104,7 @@ def test_the_judged_model_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("kind", [list, tuple, np.array, lambda x: list(np.float32(x))])
 def test_a_list_of_rates_survives_files(tmp_path: Path, kind: Any) -> None:
-    settings = QUICK | {"validation_share": 0.0, "rate": kind([0.03, 0.02, 0.01, 0.01])}
+    settings = QUICK | {"validation_share": 0.0, "learning_rate": kind([0.03, 0.02, 0.01, 0.01])}
     whole = MF("bpr", **settings).fit(TRAIN)
     MF("bpr", **settings | {"epochs": 2}).fit(TRAIN, checkpoint=tmp_path / "c")
     resumed = MF("bpr", **settings).fit(TRAIN, checkpoint=tmp_path / "c")
@@ -122,12 +122,12 @@ def test_only_a_fitted_model_is_refitted() -> None:
 @pytest.mark.parametrize(
     ("rate", "sentence"),
     [
-        ([], r"rate must be a number, or a list of some, got \[\]"),
-        ([0.1, -1.0], "rate must be positive and finite, got -1.0"),
-        ("0.1", "rate must be positive and finite, got '0.1'"),
-        (float("nan"), "rate must be positive and finite, got nan"),
+        ([], r"learning_rate must be a number, or a list of some, got \[\]"),
+        ([0.1, -1.0], "learning_rate must be positive and finite, got -1.0"),
+        ("0.1", "learning_rate must be positive and finite, got '0.1'"),
+        (float("nan"), "learning_rate must be positive and finite, got nan"),
     ],
 )
 def test_rates_that_make_no_sense_are_said_in_one_sentence(rate: Any, sentence: str) -> None:
     with pytest.raises(InvalidArgumentError, match=sentence):
-        MF("bpr", rate=rate)
+        MF("bpr", learning_rate=rate)

@@ -12,7 +12,7 @@ import truerank as tr
 from truerank.errors import DivergedError, InvalidArgumentError, InvalidDataError
 from truerank.losses import LOSSES
 from truerank.models import MF
-from truerank.models.mf.validation import held_out_part
+from truerank.training.validation import train_validation_split
 
 from .test_mf import QUICK, TRAIN, data
 
@@ -67,7 +67,7 @@ def test_workers_that_make_no_sense_are_refused(workers: Any) -> None:
         ({"epsilon": 0}, "epsilon must be a number of at least 1e-30"),
         ({"loss_params": 0.1}, 'parameters by name, got 0.1; such as {"temperature": 0.1}'),
         ({"dim": 0}, "dim must be a whole number, at least 1, got 0"),
-        ({"rate": -1.0}, "rate must be positive and finite, got -1.0"),
+        ({"learning_rate": -1.0}, "learning_rate must be positive and finite, got -1.0"),
         ({"l2": -1.0}, "l2 must be at least 0"),
         ({"validation_share": 1.5}, "validation_share must be from 0 to 1, got 1.5"),
         ({"validation_metric": "ndgc@5"}, "metric must be one of"),
@@ -75,11 +75,26 @@ def test_workers_that_make_no_sense_are_refused(workers: Any) -> None:
             {"loss": "ccl_debiased", "exclude_positives": True},
             "exclude_positives must be False for a debiased loss",
         ),
-        ({"negatives": "in-batch", "shared": False}, "shared must be True for in-batch negatives"),
-        ({"negatives": "in-batch", "shared": 8}, "shared must be True for in-batch negatives"),
-        ({"shared": 0}, "shared must be True, False or a number of pairs, at least 1, got 0"),
-        ({"shared": "64"}, "shared must be True, False or a number of pairs, at least 1"),
-        ({"shared": 1.5}, "shared must be True, False or a number of pairs, at least 1"),
+        (
+            {"negatives": "in-batch", "negatives_per": "pair"},
+            "negatives_per must be 'batch' for in-batch negatives",
+        ),
+        (
+            {"negatives": "in-batch", "negatives_per": 8},
+            "negatives_per must be 'batch' for in-batch negatives",
+        ),
+        (
+            {"negatives_per": 0},
+            "negatives_per must be 'batch', 'pair' or a number of pairs, at least 1, got 0",
+        ),
+        (
+            {"negatives_per": "64"},
+            "negatives_per must be 'batch', 'pair' or a number of pairs, at least 1",
+        ),
+        (
+            {"negatives_per": 1.5},
+            "negatives_per must be 'batch', 'pair' or a number of pairs, at least 1",
+        ),
         ({"exclude_positives": "no"}, "exclude_positives must be True or False, got 'no'"),
         (
             {"loss": LOSSES["bpr"], "loss_params": {"temprature": 0.2}},
@@ -87,7 +102,11 @@ def test_workers_that_make_no_sense_are_refused(workers: Any) -> None:
         ),
         ({"loss": lambda pos: pos}, "loss must be a function of .* too many positional arguments"),
         (
-            {"loss": LOSSES["infonce"], "loss_params": {"temperature": "hot"}, "correct": True},
+            {
+                "loss": LOSSES["infonce"],
+                "loss_params": {"temperature": "hot"},
+                "correct_for_sampling": True,
+            },
             "temperature must be a positive number, got 'hot'",
         ),
         ({"l2": 1e39}, "l2 must be 0, or from 1e-30 to 1e30 in size, got 1e[+]39"),
@@ -96,9 +115,15 @@ def test_workers_that_make_no_sense_are_refused(workers: Any) -> None:
             {"loss": "infonce", "loss_params": {"temperature": 1e39}},
             "temperature must be 0, or from 1e-30 to 1e30 in size",
         ),
-        ({"correct": 1}, "correct must be True or False, got 1"),
-        ({"loss": "ccl", "correct": True}, "correct must be False for the loss 'ccl', got True"),
-        ({"loss": "mse_debiased", "correct": True}, "correct must be False for the loss 'mse_deb"),
+        ({"correct_for_sampling": 1}, "correct_for_sampling must be True or False, got 1"),
+        (
+            {"loss": "ccl", "correct_for_sampling": True},
+            "correct_for_sampling must be False for the loss 'ccl', got True",
+        ),
+        (
+            {"loss": "mse_debiased", "correct_for_sampling": True},
+            "correct_for_sampling must be False for the loss 'mse_deb",
+        ),
         ({"validation_metric": None}, "validation_metric must be a metric such as"),
         ({"seed": -1}, "seed must be an integer"),
     ],
@@ -128,17 +153,17 @@ def test_a_user_with_every_item_leaves_nothing_to_exclude() -> None:
     ("settings", "sentence"),
     [
         (
-            {"loss": "mse", "rate": 1e6, "optimiser": "sgd"},
-            r"the rate 1e\+06 is probably too large; try a tenth",
+            {"loss": "mse", "learning_rate": 1e6, "optimiser": "sgd"},
+            r"the learning rate 1e\+06 is probably too large; try a tenth",
         ),
         (
-            {"loss": "mine", "rate": 1e30, "optimiser": "sgd"},
+            {"loss": "mine", "learning_rate": 1e30, "optimiser": "sgd"},
             "'mine' has no minimum with dot products",
         ),
         (
             {
                 "loss": "infonce",
-                "rate": 1e30,
+                "learning_rate": 1e30,
                 "loss_params": {"temperature": 0.001},
                 "optimiser": "sgd",
             },
@@ -146,7 +171,7 @@ def test_a_user_with_every_item_leaves_nothing_to_exclude() -> None:
         ),
         (
             {"loss": lambda pos, neg: pos * neg.sum() * torch.nan},
-            "either your loss gives it for these scores, or the rate 0.02",
+            "either your loss gives it for these scores, or the learning rate 0.02",
         ),
     ],
 )
@@ -161,9 +186,12 @@ def test_nan_says_the_step_and_the_epoch() -> None:
     def sour(pos: torch.Tensor, neg: torch.Tensor) -> torch.Tensor:
         return pos * (torch.nan if next(calls) == 12 else 1.0) + neg.sum(dim=1)
 
-    steps = -(-len(held_out_part(TRAIN, share=0.1, seed=0)[0]) // 128)
+    steps = -(-len(train_validation_split(TRAIN, share=0.1, seed=0)[0]) // 128)
     epoch, step = divmod(12, steps)
-    sentence = f"the loss became nan in step {step + 1} of epoch {epoch + 1}"
+    sentence = (
+        "Training diverged: the loss is NaN or infinite. It became nan in "
+        f"step {step + 1} of epoch {epoch + 1}"
+    )
     with pytest.raises(DivergedError, match=sentence):
         MF(sour, **QUICK).fit(TRAIN)
 
@@ -193,8 +221,8 @@ def test_a_loss_without_a_gradient_gets_a_sentence(loss: Any) -> None:
     [
         ({"batch_size": 4000, "n_negatives": 3000}, 2),
         ({"batch_size": 600, "n_negatives": 3000}, 4),
-        ({"batch_size": 2000, "n_negatives": 300, "shared": False}, 2),
-        ({"batch_size": 2000, "n_negatives": 500, "shared": 16}, 2),
+        ({"batch_size": 2000, "n_negatives": 300, "negatives_per": "pair"}, 2),
+        ({"batch_size": 2000, "n_negatives": 500, "negatives_per": 16}, 2),
     ],
     ids=["large batch", "many threads", "own", "sets"],
 )

@@ -9,13 +9,14 @@ import torch
 
 import truerank as tr
 from truerank.losses import LOSSES, inputs_of
-from truerank.models.mf.batches import WHOLE_BATCH, Batch, Plan
-from truerank.models.mf.draws import Law, Pairs, law_of
-from truerank.models.mf.objective import Objective, objective_of
-from truerank.models.mf.rows import BLOCK, Step, Table
+from truerank.models.mf.rows import BLOCK
 from truerank.models.mf.settings import NO_LOGITS
 from truerank.models.mf.steps import Steps
 from truerank.numerics.threads import on_all_cores
+from truerank.training.batches import WHOLE_BATCH, Batch, Plan
+from truerank.training.negative_sampling import NegativeSampler, Pairs, negative_sampler
+from truerank.training.objective import Objective, objective_of
+from truerank.training.optimisers import Step, Table
 
 N_USERS, N_ITEMS, DIM, BATCH = 30, 25, 7, 150
 KEY = np.uint64(7)
@@ -43,14 +44,19 @@ DATA = data()
 
 
 def objective(
-    loss: Any, plan: Plan, *, cosine: bool = False, law: Law | None = None, **more: Any
+    loss: Any,
+    plan: Plan,
+    *,
+    cosine: bool = False,
+    sampler: NegativeSampler | None = None,
+    **more: Any,
 ) -> Objective:
     settings: dict[str, Any] = {"parameters": {}, "correct": False, "hidden": 2.0, "alpha": 0.1}
     return objective_of(
         loss=loss,
         pairs=Pairs.of(DATA),
         user_of_pair=DATA.users,
-        law=law or Law.uniform(),
+        sampler=sampler or NegativeSampler.uniform(),
         plan=plan,
         cosine=cosine,
         **(settings | more),
@@ -186,10 +192,12 @@ def test_a_step_on_a_debiased_loss_knows_further_positives_and_their_share(
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_sampled_softmax_divides_by_the_expected_number_of_draws(plan: Plan) -> None:
-    law = law_of("in-batch" if plan.in_batch else "popularity", DATA.item_counts, 0.75)
-    o = objective("sampled_softmax", plan, law=law)
+    sampler = negative_sampler(
+        "in-batch" if plan.in_batch else "popularity", DATA.item_counts, 0.75
+    )
+    o = objective("sampled_softmax", plan, sampler=sampler)
     loss, dW, dH, batch = by_our_steps(o)
-    q = np.tile(law.share, (len(batch.users), 1))
+    q = np.tile(sampler.share, (len(batch.users), 1))
     for b, user in enumerate(batch.users):
         if plan.exclude:
             q[b, DATA.items_of(user)] = 0.0
@@ -205,10 +213,12 @@ def test_sampled_softmax_divides_by_the_expected_number_of_draws(plan: Plan) -> 
 
 
 def test_correction_gives_exponentials_the_expectation_of_uniform_negatives() -> None:
-    law, t = law_of("popularity", DATA.item_counts, 0.75), 0.5
-    o = objective("mine", PLANS["shared"], law=law, correct=True, parameters={"temperature": t})
+    sampler, t = negative_sampler("popularity", DATA.item_counts, 0.75), 0.5
+    o = objective(
+        "mine", PLANS["shared"], sampler=sampler, correct=True, parameters={"temperature": t}
+    )
     s = np.random.default_rng(0).normal(size=N_ITEMS)
-    corrected = law.share @ np.exp((s - o.shift) / t)
+    corrected = sampler.share @ np.exp((s - o.shift) / t)
     assert corrected == pytest.approx(np.exp(s / t).mean(), rel=1e-6)
 
 
@@ -217,8 +227,10 @@ def test_correction_gives_exponentials_the_expectation_of_uniform_negatives() ->
 def test_autograd_makes_the_same_step(name: str, plan: Plan) -> None:
     if "tau_pos" in inputs_of(name):
         plan = plan._replace(n_extra=3, exclude=False)
-    law = law_of("in-batch" if plan.in_batch else "popularity", DATA.item_counts, 0.75)
-    kind: dict[str, Any] = {"cosine": True, "law": law, "correct": name not in NO_LOGITS}
+    sampler = negative_sampler(
+        "in-batch" if plan.in_batch else "popularity", DATA.item_counts, 0.75
+    )
+    kind: dict[str, Any] = {"cosine": True, "sampler": sampler, "correct": name not in NO_LOGITS}
     ours = by_our_steps(objective(name, plan, **kind))
     theirs = by_our_steps(objective(name, plan, autograd=True, **kind))
     assert ours[0] == pytest.approx(theirs[0], rel=1e-5)

@@ -15,31 +15,34 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.losses import LOSSES, resolve
 from truerank.metrics import parse
 from truerank.models import MF
-from truerank.models.mf.validation import Judges, held_out_part
 from truerank.numerics.threads import on_all_cores
+from truerank.training.validation import ValidationUsers, train_validation_split
 
 from .test_mf import QUICK, TRAIN, data
 
 
-def judged(judges: Judges, users: Any, items: Any) -> float:
+def judged(judges: ValidationUsers, users: Any, items: Any) -> float:
     with on_all_cores(1) as each:
-        return judges.value(users, items, each)
+        return judges.evaluate_factors(users, items, each)
 
 
 def test_draws_and_shares_are_those_of_the_settings() -> None:
     model = MF(
-        "infonce_debiased", hidden=2.0, alpha=0.5, n_positives=3, negatives="popularity",
-        popularity_power=0.5, correct=True, loss_params={"temperature": 0.2}, n_negatives=7,
-        shared=False,
+        "infonce_debiased", n_hidden_positives=2.0, alpha=0.5, n_extra_positives=3,
+        negatives="popularity", popularity_power=0.5, correct_for_sampling=True,
+        loss_params={"temperature": 0.2}, n_negatives=7,
+        negatives_per="pair",
     )  # fmt: skip
     o = model._objective(TRAIN, TRAIN.item_counts, model._plan(TRAIN.n_items))
     tau = [((1 + 0.5) * n + 2) / 40 for n in TRAIN.user_counts]
     np.testing.assert_allclose(o.tau, tau, rtol=1e-6)
     q = np.sqrt(TRAIN.item_counts) / np.sqrt(TRAIN.item_counts).sum()
-    np.testing.assert_allclose(o.law.share, q, rtol=1e-12)
+    np.testing.assert_allclose(o.sampler.share, q, rtol=1e-12)
     np.testing.assert_allclose(o.shift, 0.2 * np.log(40 * q), rtol=1e-5, atol=1e-7)
     assert (o.plan.n_extra, o.plan.n_own, o.plan.n_shared) == (3, 7, 0)
-    shared = MF("mine", n_negatives=9, shared=16, exclude_positives=True)._plan(TRAIN.n_items)
+    shared = MF("mine", n_negatives=9, negatives_per=16, exclude_positives=True)._plan(
+        TRAIN.n_items
+    )
     assert (shared.n_extra, shared.n_own, shared.n_shared, shared.sharing) == (0, 0, 9, 16)
     assert shared.exclude
 
@@ -48,8 +51,8 @@ def test_draws_and_shares_are_those_of_the_settings() -> None:
 def test_the_judges_rank_among_as_many_as_the_settings_say(n: int | None) -> None:
     settings = QUICK | {"epochs": 1, "validation_metric": "mrr", "seed": 2}
     model = MF("bpr", validation_negatives=n, **settings).fit(TRAIN)
-    learned, held = held_out_part(TRAIN, share=0.1, seed=2)
-    judges = Judges.of(learned, held, metric=parse("mrr"), n_sampled=n, seed=2)
+    learned, held = train_validation_split(TRAIN, share=0.1, seed=2)
+    judges = ValidationUsers.of(learned, held, metric=parse("mrr"), n_sampled=n, seed=2)
     assert model.validations[0] == judged(judges, model.user_factors, model.item_factors)
 
 
@@ -60,7 +63,7 @@ def test_the_best_item_stays_the_best_among_any_sample(n: int) -> None:
     ids = {"user_ids": np.arange(3), "item_ids": np.arange(6)}
     train = tr.Interactions.from_arrays([0, 1, 2], [5, 5, 5], **ids)
     held = tr.Interactions.from_arrays([0, 1, 2], [0, 0, 0], **ids)
-    judges = Judges.of(train, held, metric=parse("recall@1"), n_sampled=n, seed=0)
+    judges = ValidationUsers.of(train, held, metric=parse("recall@1"), n_sampled=n, seed=0)
     assert judged(judges, users, items) == 1.0
 
 
@@ -70,7 +73,7 @@ def test_sampled_ranks_are_those_of_all_candidates_in_the_mean() -> None:
     ids = {"user_ids": [0], "item_ids": np.arange(6)}
     train, held = (tr.Interactions.from_arrays([0], [i], **ids) for i in (5, 2))
     rank = tr.metrics.Metric("rank", function=lambda rank: np.asarray(rank, dtype=float))
-    judges = Judges.of(train, held, metric=rank, n_sampled=20_000, seed=0)
+    judges = ValidationUsers.of(train, held, metric=rank, n_sampled=20_000, seed=0)
     assert judged(judges, users, items) == pytest.approx(3.0, abs=0.07)
 
 
@@ -103,7 +106,7 @@ def test_what_is_bound_to_a_loss_is_not_overridden() -> None:
 
 
 def test_a_correction_knows_the_temperature_that_is_bound_to_a_loss() -> None:
-    kind = QUICK | {"similarity": "cosine", "negatives": "popularity", "correct": True}
+    kind = QUICK | {"similarity": "cosine", "negatives": "popularity", "correct_for_sampling": True}
     named = MF("infonce", loss_params={"temperature": 0.1}, **kind).fit(TRAIN)
     bound = MF(resolve("infonce", temperature=0.1), **kind).fit(TRAIN)
     np.testing.assert_allclose(bound.losses, named.losses, rtol=1e-4)
@@ -127,7 +130,7 @@ def test_debiased_losses_want_uniform_negatives(negatives: Any) -> None:
             InvalidArgumentError, match=f"negatives must be 'uniform' .*{negatives}"
         ):
             MF(loss, negatives=negatives)
-    MF("infonce_debiased", negatives=negatives, correct=True)
+    MF("infonce_debiased", negatives=negatives, correct_for_sampling=True)
     MF("ccl_debiased", negatives="popularity", popularity_power=0.0)
 
 

@@ -91,7 +91,7 @@ def test_sampled_lists(ties: Any, strings: bool) -> None:
     assert table.user.tolist() == targets.user_id.tolist()
     assert table.item.tolist() == targets.item_id.tolist()
     header = table.header
-    assert header.design == {"kind": "foreign", "source": "lists", "lists": "sampled"}
+    assert header.design.describe() == {"kind": "foreign", "source": "lists", "lists": "sampled"}
     assert (header.ties, header.candidates) == (ties, "given")
 
 
@@ -142,8 +142,8 @@ def test_top_lists_are_right_for_every_metric_within_them() -> None:
         absent = np.sort(table.rank[~within & (table.user == who)])[::-1]
         assert absent.tolist() == [400 - k for k in range(len(absent))]
     assert table.is_exact.all()
-    assert table.header.design["depth"] == 50
-    assert table.header.design["n_missing"] == int((~within).sum())
+    assert table.header.design.details["depth"] == 50
+    assert table.header.design.details["n_missing"] == int((~within).sum())
     for name in ("recall@50", "ndcg@10", "ap@50", "hit@5", "mrr@50", "precision@20"):
         metric = as_metric(name)
         assert np.array_equal(table.per_user(metric)[1], whole.per_user(metric)[1]), name

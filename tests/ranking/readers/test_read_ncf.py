@@ -68,13 +68,13 @@ def test_origin_and_candidates_of_each_line() -> None:
     unseen = np.arange(150, 180)
     by_scores = read_ncf_negatives((USERS, ITEMS, NEGATIVES), SCORES, n_items=unseen, model="GMF")
     assert np.array_equal(by_scores.n_items, unseen)
-    assert by_scores.header.design == {"kind": "foreign", "source": "ncf-negatives"}
+    assert by_scores.header.design.describe() == {"kind": "foreign", "source": "ncf-negatives"}
     assert by_scores.header.model == "GMF"
     by_scorer = read_ncf_negatives(
         (USERS, ITEMS, NEGATIVES), FactorScorer(X, Y), n_items=unseen, replacement=True
     )
     assert np.array_equal(by_scorer.n_items, unseen)
-    assert by_scorer.header.design["kind"] == "given"
+    assert by_scorer.header.design.kind == "given"
     assert by_scorer.header.replacement
 
 

@@ -47,7 +47,7 @@ def test_every_kind_of_table(kind: str, tmp_path: Path) -> None:
     assert table.n_sampled.tolist() == [100] * 3
     assert table.n_items.tolist() == [9_836] * 3
     header = table.header
-    assert header.design == {"kind": "foreign", "source": "ranks"}
+    assert header.design.describe() == {"kind": "foreign", "source": "ranks"}
     assert (header.ties, header.candidates, header.model) == ("unknown", "unknown", "NeuMF")
     assert header.version
 

@@ -57,7 +57,7 @@ def test_values_of_trec_eval(ids: str, separator: str, tmp_path: Path) -> None:
     assert table.is_exact.all()
     header = table.header
     assert (header.model, header.ties, header.seed) == ("bm25", "random", 0)
-    design = header.design
+    design = header.design.describe()
     assert (design["source"], design["lists"], design["depth"]) == ("trec", "top", 40)
     assert design["n_missing"] == int((table.rank > 40).sum()) > 0
 
@@ -79,7 +79,7 @@ def test_depth_cuts_the_lists(tmp_path: Path) -> None:
     for query in np.unique(cut.user):
         last = np.sort(cut.rank[(cut.user == query) & (cut.rank > 10)])
         assert last.tolist() == list(range(201 - len(last), 201))
-    assert cut.header.design["depth"] == 10
+    assert cut.header.design.details["depth"] == 10
     found = read_trec(run, qrels, n_items=200, depth=10, missing="drop")
     assert found.rank.tolist() == whole.rank[whole.rank <= 10].tolist()
     with pytest.raises(InvalidDataError, match="targets are not in their lists"):

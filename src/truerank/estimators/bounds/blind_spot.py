@@ -17,9 +17,8 @@ were not, 12 had only 1,877 users, and in the others the ratio was 5.1 to 6.1.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -27,10 +26,10 @@ from truerank.arrays import Float
 from truerank.errors import InvalidArgumentError, Message
 from truerank.estimators.bounds.identification import CompatibleSet, clopper_pearson, compatible_set
 from truerank.estimators.bounds.remedies import larger_sample
-from truerank.estimators.methods.em import em
 from truerank.estimators.problem import Problem
 from truerank.estimators.summary_text import short_number
 from truerank.metrics import Metric, parse
+from truerank.ranking.designs import Foreign, RecordedDesign
 from truerank.ranking.stages import Stages
 
 FACTOR = 5.0
@@ -120,9 +119,9 @@ def blind_spot(
     level: float = 0.95,
     stages: Stages | None = None,
     n_effective: float | None = None,
-    distribution: Float | None = None,
+    value: Callable[[Metric], float] | None = None,
     allowed: CompatibleSet | None = None,
-    design: Mapping[str, Any] | None = None,
+    design: RecordedDesign | None = None,
 ) -> BlindSpot:
     """Find the K whose recall the samples alone do not tell.
 
@@ -137,9 +136,10 @@ def blind_spot(
         level: Confidence of the bounds.
         stages: As in :func:`~truerank.estimators.bounds.identification.compatible_set`.
         n_effective: As there.
-        distribution: Masses of the bins as estimated; the maximum-likelihood fit if not given.
+        value: The estimate's own value of recall@K, at which a K is judged; the smallest that the
+            samples allow if not given.
         allowed: The compatible set, if it is at hand.
-        design: The table's design as plain values, for advice that fits it.
+        design: The table's design, for advice that fits it.
     """
     asked = tuple(sorted({int(k) for k in ks if k <= problem.grid.n_items}))
     if not asked or asked[0] < 1:
@@ -149,9 +149,7 @@ def blind_spot(
         allowed = compatible_set(
             problem, shares, level=level, stages=stages, n_effective=n_effective
         )
-    if distribution is None:
-        distribution = em(problem.A, shares, problem.grid.uniform(), steps=100)
-    judge = _Judge(problem, allowed, n_rows, distribution, design or {})
+    judge = _Judge(problem, allowed, n_rows, value, design or Foreign())
     blind = tuple(judge.blind(asked))
     shown = []
     if blind:
@@ -190,11 +188,11 @@ class _Judge:
         problem: Problem,
         allowed: CompatibleSet,
         n_rows: float,
-        distribution: Float,
-        design: Mapping[str, Any],
+        estimated: Callable[[Metric], float] | None,
+        design: RecordedDesign,
     ) -> None:
         self.grid, self.allowed, self.n_rows = problem.grid, allowed, n_rows
-        self.distribution, self.design = distribution, design
+        self.estimated, self.design = estimated, design
         self.known: dict[int, tuple[float, float]] = {}
 
     def bounds(self, k: int) -> tuple[float, float]:
@@ -203,7 +201,9 @@ class _Judge:
         return self.known[k]
 
     def value(self, k: int) -> float:
-        return float(np.clip(self.grid.metric_values(_recall(k)) @ self.distribution, 0.0, 1.0))
+        if self.estimated is None:
+            return self.bounds(k)[0]
+        return min(max(self.estimated(_recall(k)), 0.0), 1.0)
 
     def is_blind(self, k: int, low: float, high: float) -> bool:
         return is_blind(self.allowed, (low, high), value=self.value(k), n_rows=self.n_rows)

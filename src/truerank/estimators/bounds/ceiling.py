@@ -35,10 +35,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from truerank.arrays import Int
+from truerank.data.id_order import distinct_ids
 from truerank.errors import option
+from truerank.ranking.counts import RankCounts
+from truerank.ranking.designs import Foreign
 from truerank.ranking.table import RankTable
 
 FALSE_ALARMS = 1e-6
@@ -54,12 +57,13 @@ FIRST_PART, MANY_ROWS = 20, 200
 """So many rows within this part of the catalogue are suspected whatever their shape."""
 
 
-def suspicious_ceiling(rank: NDArray[np.int64], n_items: NDArray[np.int64]) -> int | None:
+def suspicious_ceiling(rank: Int, n_items: Int, n_rows: Int | None = None) -> int | None:
     """The largest rank, if exact ranks would hardly end there; None where nothing is wrong.
 
     Args:
         rank: Ranks said to be exact.
         n_items: Candidates of each row; their median counts.
+        n_rows: How many rows each stands for; 1 if not given.
 
     >>> sampled = np.arange(1, 101).repeat(5)
     >>> suspicious_ceiling(sampled, np.full(500, 12_929)), suspicious_ceiling(sampled, sampled * 2)
@@ -67,41 +71,80 @@ def suspicious_ceiling(rank: NDArray[np.int64], n_items: NDArray[np.int64]) -> i
     """
     if len(rank) == 0:
         return None
-    top, size = int(rank.max()), float(np.median(n_items))
+    rows = np.broadcast_to(np.int64(1), len(rank)) if n_rows is None else n_rows
+    top, size = int(rank.max()), _median(n_items, n_rows)
     if not SHORTEST <= top <= size / 2:
         return None
-    if len(rank) >= MANY_ROWS and top <= size / FIRST_PART:
+    if int(rows.sum()) >= MANY_ROWS and top <= size / FIRST_PART:
         return top
     chances = []
     for q in RATIOS:
-        a, b = (int(np.count_nonzero(rank > top / q**k)) for k in (2, 1))
+        a, b = (int(rows[rank > top / q**k].sum()) for k in (2, 1))
         chances.append(_log_chance(a, b))
     allowed = math.log(FALSE_ALARMS) - math.log(len(RATIOS) * size / 2)
     return top if min(chances) < allowed else None
 
 
-def ceiling_notes(table: RankTable) -> tuple[str, ...]:
+def suspicions_about(ranks: RankTable | RankCounts) -> tuple[str, ...]:
+    """Why ranks made elsewhere can hardly be what they are said to be; mostly nothing."""
+    shared = _shared_ranks(ranks) if isinstance(ranks, RankTable) else ()
+    return (*ceiling_notes(ranks), *shared)
+
+
+def ceiling_notes(table: RankTable | RankCounts) -> tuple[str, ...]:
     """A warning about a table of ranks said to be exact, or nothing.
 
     What we ranked ourselves is known to be exact, and lists read as the top of a ranking are known
     to be cut: only ranks of unknown making are suspected.
     """
     design = table.header.design
-    if design.get("kind") != "foreign" or design.get("lists") is not None:
+    if not isinstance(design, Foreign) or design.lists is not None:
         return ()
     exact = table.is_exact
     rank, n_items = table.rank[exact], table.n_items[exact]
-    top = suspicious_ceiling(rank, n_items)
+    n_rows = table.n_rows[exact] if isinstance(table, RankCounts) else None
+    top = suspicious_ceiling(rank, n_items, n_rows)
     if top is None:
         return ()
     said = usual_length(top)
+    many = len(rank) if n_rows is None else int(n_rows.sum())
     note = (
-        f"suspicious: these ranks are said to be exact among {int(np.median(n_items)):,} "
-        f"items, but none of {len(rank):,} is above {top:,}, so they look like ranks among a "
+        f"suspicious: these ranks are said to be exact among {int(_median(n_items, n_rows)):,} "
+        f"items, but none of {many:,} is above {top:,}, so they look like ranks among a "
         f"sample of about {said:,} candidates, or like lists cut at that length: if they "
         "are sampled say " + option("n_sampled", said) + ", or this value is wrong"
     )
     return (note,)
+
+
+def _shared_ranks(table: RankTable) -> tuple[str, ...]:
+    """Exact ranks that several held-out items of one user have in common: those of no list."""
+    if not isinstance(table.header.design, Foreign) or table.n_users == len(table):
+        return ()
+    exact = table.is_exact
+    user, rank = distinct_ids(table.user)[1][exact], table.rank[exact]
+    order = np.lexsort((rank, user))
+    user, rank = user[order], rank[order]
+    shared = int(np.count_nonzero((np.diff(user) == 0) & (np.diff(rank) == 0)))
+    if shared == 0:
+        return ()
+    said = (
+        f"suspicious: {shared:,} of {len(rank):,} exact ranks are also the rank of another "
+        "held-out item of the same user, but a list has one item at each place: items were ranked "
+        "apart, or ties in their favour; rank each user's items in one list, or values of several "
+        "items are too high"
+    )
+    return (said,)
+
+
+def _median(values: Int, n_rows: Int | None) -> float:
+    """The median over rows, of which an entry may stand for several."""
+    if n_rows is None:
+        return float(np.median(values))
+    order = np.argsort(values, kind="stable")
+    upto = np.cumsum(n_rows[order])
+    middle = (upto[-1] - 1) // 2, upto[-1] // 2
+    return float(values[order][np.searchsorted(upto, middle, side="right")].mean())
 
 
 def usual_length(top: int) -> int:

@@ -30,7 +30,7 @@ from scipy import special
 
 from truerank.arrays import Float, Int
 from truerank.errors import InvalidDataError
-from truerank.estimators.cells import Cells
+from truerank.ranking.counts import RankCounts
 from truerank.ranking.stages import Stages
 
 
@@ -46,7 +46,7 @@ def stopping(stages: Stages, stage: int, ranks: Int) -> Float:
     return reached(stages, stage, ranks - 1) * (1.0 - stages.probability(stage, ranks))
 
 
-def paths_for(stages: Stages, cells: Cells, *, replacement: bool) -> Float:
+def paths_for(stages: Stages, cells: RankCounts, *, replacement: bool) -> Float:
     """path(cell) for each cell. ``stages`` are those of the largest number of candidates."""
     paths = np.empty(len(cells))
     # A path depends on the stages up to its end only: rows with other candidates share it.

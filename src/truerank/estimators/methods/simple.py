@@ -15,10 +15,11 @@ from truerank.metrics import Metric
 def metric_of_ranks(metrics: list[Metric], rank: Float, n_items: Int) -> Float:
     """Each metric at real-valued ranks: shape ``(len(metrics), len(rank))``.
 
-    Only auc is told the number of candidates: a cutoff beyond it is harmless to the others.
+    Only metrics that need it (auc) are told the number of candidates: a cutoff beyond it is
+    harmless to the others.
     """
     return np.stack(
-        [metric.row_values(rank, n_items if metric.name == "auc" else None) for metric in metrics]
+        [metric.row_values(rank, n_items if metric.needs_n_items else None) for metric in metrics]
     )
 
 

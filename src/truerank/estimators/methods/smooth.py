@@ -205,13 +205,24 @@ class Smooth(DistributionEstimator):
         """Bin masses for these users: posterior means under the smooth prior."""
         basis = SplineBasis.of(problem.grid, self.n_splines)
         first = shares if shares.ndim == 1 else shares[:, 0]
-        given = None if self.strengths is None else np.array(self.strengths)
-        fit = fit_smooth(problem.A, problem.n_rows * first, basis, strengths=given)
+        fit = self._fit(problem, first, basis)
         own = posterior_mean(problem.A, first, basis.density(fit.b))
         if shares.ndim == 1:
             return own
         others = self._refit(problem, shares[:, 1:], basis, fit)
         return np.concatenate([own[:, None], others], axis=1)
+
+    def _fit(self, problem: Problem, shares: Float, basis: SplineBasis) -> SmoothFit:
+        """The fit to a sample; other resamples of it find it again."""
+        key = (self, shares.tobytes())
+        known = None if problem.fits is None else problem.fits.get(key)
+        if isinstance(known, SmoothFit):
+            return known
+        given = None if self.strengths is None else np.array(self.strengths)
+        fit = fit_smooth(problem.A, problem.n_rows * shares, basis, strengths=given)
+        if problem.fits is not None:
+            problem.fits[key] = fit
+        return fit
 
     def _refit(self, problem: Problem, shares: Float, basis: SplineBasis, fit: SmoothFit) -> Float:
         """Fits of many resamples at fixed strengths and curvature: matrix products only."""

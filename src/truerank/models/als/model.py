@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truerank.checks import check_counts, check_positive
+from truerank.checks import check_counts, check_one_of, check_positive
 from truerank.data.interactions import Interactions
-from truerank.errors import InvalidArgumentError
 from truerank.execution import Progress
 from truerank.models.als.problem import ALSProblem, Ridge, rows_of
 from truerank.models.als.solvers import (
@@ -123,7 +122,6 @@ class ALSModel(_Alternated):
             dim=self.dim, epochs=self.epochs, cg_steps=self.cg_steps, block_size=self.block_size
         )
         check_positive(init_std=self.init_std)
-        if self.solver not in SOLVERS:
-            raise InvalidArgumentError("solver", self.solver, f"one of {SOLVERS}")
+        check_one_of("solver", self.solver, SOLVERS)
         checked_seed(self.seed)
         dtype_of(self.dtype)

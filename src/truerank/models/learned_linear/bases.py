@@ -13,7 +13,7 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.models.learned_linear.forms import Dense, Form, LowRank, Sparse
 from truerank.models.learned_linear.parameters import Shrinkage
 from truerank.models.linear.spectrum import Spectrum
-from truerank.models.names import MODELS, model_class, name_of, parameters_of
+from truerank.models.names import MODELS, OLD_MODELS, model_class, name_of, parameters_of
 from truerank.numerics.dtypes import dtype_of
 from truerank.numerics.memory import check_room
 from truerank.spec import parse, settings_of
@@ -29,7 +29,12 @@ def base_of(words: str) -> Any:
     20.0
     """
     spec = parse(
-        words, "base", MODELS, lambda name: settings_of(model_class(name)), example="ease l2=500"
+        words,
+        "base",
+        MODELS,
+        lambda name: settings_of(model_class(name)),
+        example="ease l2=500",
+        old_kinds=OLD_MODELS,
     )
     return model_class(spec.kind)(**spec.settings)
 
@@ -92,21 +97,24 @@ def _from_factors(base: Any, n_items: int) -> LowRank:
     )
 
 
-def spectral_form(base: Any, c: float, spectrum: Spectrum) -> LowRank:
+def spectral_form(base: Any, lambda_range: float, spectrum: Spectrum) -> LowRank:
     r"""LRR with a :math:`\lambda_i` of its own for each singular value.
 
     Args:
         base: An LRR, fitted or not: its l2 and dim are used.
-        c: How far each lambda_i may be from l2.
+        lambda_range: How far each lambda_i may be from l2.
         spectrum: Of the training data, of the base's rank at least.
     """
     l2 = base.l2
-    if not c <= l2:
+    if not lambda_range <= l2:
         raise InvalidArgumentError(
-            "c", c, f"at most l2 = {l2:g} of the base", "otherwise some lambda_i could be negative"
+            "lambda_range",
+            lambda_range,
+            f"at most l2 = {l2:g} of the base",
+            "otherwise some lambda_i could be negative",
         )
     part = spectrum if base.dim is None else spectrum.first(base.dim, "LRR")
-    shrinkage = Shrinkage(sigma=part.sigma, l2=float(l2), c=float(c))
+    shrinkage = Shrinkage(sigma=part.sigma, l2=float(l2), c=float(lambda_range))
     V = np.ascontiguousarray(part.V, dtype_of(base.dtype))
     return LowRank(V, V, shrinkage=shrinkage)
 
@@ -115,7 +123,7 @@ def check_spectral(base: Any) -> None:
     """Only LRR with one lambda has singular values to weigh anew."""
     if type(base).__name__ != "LRR" or not isinstance(base.l2, int | float | np.number):
         raise InvalidArgumentError(
-            "c", "a range for lambda_i", "0 unless the base is LRR with one l2",
+            "lambda_range", "a range for lambda_i", "0 unless the base is LRR with one l2",
             "HT and sparsification go with any base",
         )  # fmt: skip
 

@@ -20,7 +20,7 @@ from truerank.numerics.streams import below, mix, uniform, word
 _NEGATIVES = np.uint64(0x5851F42D4C957F2D)  # sets the negatives apart from the dropout
 
 
-class Rows(NamedTuple):
+class UserRows(NamedTuple):
     """The training data in compressed rows, items ascending in each."""
 
     indptr: NDArray[np.int64]
@@ -30,13 +30,13 @@ class Rows(NamedTuple):
     n_items: int
 
     @classmethod
-    def of(cls, data: Interactions) -> Rows:
+    def of(cls, data: Interactions) -> UserRows:
         """The rows of these interactions, their weights or ones as values."""
         values = data.matrix(dtype=np.float64).data
         return cls(data.indptr, data.indices, values, data.users, data.n_items)
 
 
-class Rule(NamedTuple):
+class PairRule(NamedTuple):
     """How a pair is trained on."""
 
     scale: float  # t of the objective
@@ -48,8 +48,8 @@ class Rule(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def draw_input(
-    rows: Rows,
-    rule: Rule,
+    rows: UserRows,
+    rule: PairRule,
     key: np.uint64,
     pair: int,
     items: NDArray[np.int64],
@@ -83,7 +83,7 @@ def draw_input(
 
 
 @njit(nogil=True, cache=True)
-def draw_targets(rows: Rows, key: np.uint64, pair: int, targets: NDArray[np.int64]) -> None:
+def draw_targets(rows: UserRows, key: np.uint64, pair: int, targets: NDArray[np.int64]) -> None:
     """The positive item, then items that the user has not, uniformly and with replacement.
 
     The r-th absent item is found among the present ones by bisection: no draw is rejected, even

@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truerank.models.learned_linear.draws import Rows, Rule
+from truerank.models.learned_linear.draws import PairRule, UserRows
 from truerank.models.learned_linear.kernels import (
     Columns,
     Sums,
     dense_block,
+    low_rank_block,
     sparse_block,
     sparse_entries,
 )
-from truerank.models.learned_linear.low_rank_kernel import low_rank_block
 from truerank.models.learned_linear.parameters import (
     Coefficients,
     Parameters,
@@ -39,11 +39,11 @@ BLOCKS = 16
 """Blocks of a batch: fixed, so that sums do not depend on the number of threads."""
 
 
-class Batch(NamedTuple):
+class PairBatch(NamedTuple):
     """Positive pairs by their position in the data, and what their draws are addressed by."""
 
-    rows: Rows
-    rule: Rule
+    rows: UserRows
+    rule: PairRule
     key: np.uint64
     pairs: NDArray[np.int64]
 
@@ -63,7 +63,7 @@ class Dense:
         return start(self.n_items, head_tail=head_tail)
 
     def gradient(
-        self, batch: Batch, theta: Parameters, each: Each[Any]
+        self, batch: PairBatch, theta: Parameters, each: Each[Any]
     ) -> tuple[float, Parameters]:
         """The mean loss of the batch, and its gradient in every parameter."""
         co = coefficients(theta, self.n_items)
@@ -115,7 +115,7 @@ class Sparse:
         )
 
     def gradient(
-        self, batch: Batch, theta: Parameters, each: Each[Any]
+        self, batch: PairBatch, theta: Parameters, each: Each[Any]
     ) -> tuple[float, Parameters]:
         """The mean loss of the batch, and its gradient in every parameter."""
         co = self._coefficients(theta)
@@ -190,7 +190,7 @@ class LowRank:
         return start(self.n_items, head_tail=head_tail, shrinkage=self.shrinkage)
 
     def gradient(
-        self, batch: Batch, theta: Parameters, each: Each[Any]
+        self, batch: PairBatch, theta: Parameters, each: Each[Any]
     ) -> tuple[float, Parameters]:
         """The mean loss of the batch, and its gradient in every parameter."""
         co = self._coefficients(theta)
@@ -225,7 +225,7 @@ Form = Dense | Sparse | LowRank
 
 
 def _summed(
-    batch: Batch,
+    batch: PairBatch,
     theta: Parameters,
     n_items: int,
     rank: int,
@@ -251,6 +251,6 @@ def _summed(
 def _scaled(
     history: sparse.csr_array, head: NDArray[np.float64], like: NDArray[Any]
 ) -> sparse.csr_array:
-    """Rows with each item's value times its head."""
+    """UserRows with each item's value times its head."""
     data = (history.data * head[history.indices]).astype(like.dtype)
     return sparse.csr_array((data, history.indices, history.indptr), history.shape)

@@ -7,11 +7,11 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from truerank.adaptive_defaults import adaptation_note, adaptive, is_adaptive
 from truerank.checks import check_l2, whole_number
 from truerank.data.interactions import Interactions
 from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidDataError
-from truerank.models.adaptive_defaults import adaptation_note, adaptive, is_adaptive
 from truerank.models.input_checks import check_training_data
 from truerank.models.linear.low_rank import LowRankModel
 from truerank.models.linear.spectrum import Spectrum, decompose

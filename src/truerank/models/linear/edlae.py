@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.arrays import Indices, Scores
-from truerank.checks import whole_number
+from truerank.checks import check_one_of, whole_number
 from truerank.data.interactions import Interactions
 from truerank.deprecation import renamed_parameters
-from truerank.errors import InvalidArgumentError
 from truerank.models.base import State
 from truerank.models.input_checks import check_history, check_training_data
 from truerank.models.item_item import ItemItemModel, ItemItemScorer
@@ -68,8 +67,7 @@ class EDLAE(ItemItemModel):
         if self.dim is not None:
             whole_number("dim", self.dim)
         whole_number("epochs", self.epochs)
-        if self.solver not in ("descent", "admm"):
-            raise InvalidArgumentError("solver", self.solver, "'descent' or 'admm'")
+        check_one_of("solver", self.solver, ("descent", "admm"))
         dtype_of(self.dtype)
 
     def fit(self, interactions: Interactions) -> Self:

@@ -21,10 +21,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.checks import check_l2
+from truerank.checks import check_l2, check_one_of
 from truerank.data.interactions import Interactions
 from truerank.deprecation import renamed_parameters
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidDataError
 from truerank.models.base import TrainingInfo
 from truerank.models.factor_model import FactorScores
 from truerank.models.input_checks import check_history
@@ -193,5 +193,4 @@ class SpectrumGrid:
 
 def check_family(family: str) -> None:
     """One of the names of :data:`SHRINKAGES`."""
-    if family not in SHRINKAGES:
-        raise InvalidArgumentError("family", family, f"one of {', '.join(SHRINKAGES)}")
+    check_one_of("family", family, SHRINKAGES)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from truerank.arrays import Float
 from truerank.data.interactions import Interactions
 from truerank.execution import Progress
 from truerank.models.linear.gram import gram, mirror
@@ -22,7 +23,6 @@ from truerank.numerics.products import times
 from truerank.numerics.threads import Each, on_all_cores
 
 Matrix = NDArray[Any]
-Vector = NDArray[np.float64]
 LowRankSolver = Literal["descent", "admm"]
 
 TOLERANCE = 1e-6
@@ -39,8 +39,8 @@ class Convergence:
             By ADMM: the relative distance of the two copies of the diagonal.
     """
 
-    objective: Vector
-    gap: Vector
+    objective: Float
+    gap: Float
 
     def __str__(self) -> str:
         rounds = zip(self.objective, self.gap, strict=True)
@@ -59,8 +59,8 @@ class LowRankProblem:
     """G, its diagonal, the penalties, the inverse of M = G + penalties, and all cores."""
 
     G: Matrix
-    g: Vector
-    penalty: Vector
+    g: Float
+    penalty: Float
     inverse: Matrix
     each: Each  # type: ignore[type-arg]
 
@@ -83,7 +83,7 @@ class LowRankProblem:
 
 def solve_low_rank(
     interactions: Interactions,
-    penalty: Vector,
+    penalty: Float,
     dim: int,
     precision: Precision,
     *,
@@ -234,12 +234,12 @@ def by_admm(problem: LowRankProblem, V: Matrix) -> Iterator[tuple[Matrix, Matrix
             yield U, V, value, gap
 
 
-def _rows(A: Matrix, B: Matrix) -> Vector:
+def _rows(A: Matrix, B: Matrix) -> Float:
     """Dot products of rows, which is the diagonal of A B'."""
     return np.asarray(np.einsum("ik,ik->i", A, B, dtype=np.float64))
 
 
-def _scaled(by: Vector, A: Matrix) -> Matrix:
+def _scaled(by: Float, A: Matrix) -> Matrix:
     """Rows times a number each, in the precision of A."""
     return np.asarray(by.astype(A.dtype)[:, None] * A)
 

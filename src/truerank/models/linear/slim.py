@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truerank.checks import check_l2, check_not_negative, check_positive
+from truerank.checks import check_l2, check_not_negative, check_positive, whole_number
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.execution import Progress, Threads, available_cores, closed_after
@@ -81,9 +81,8 @@ class SLIM(ItemItemModel):
                 "l2", self.l2, "positive where l1 is 0", "without a penalty W is not unique"
             )
         check_positive(tol=self.tol)
-        whole = isinstance(self.k, int | np.integer) and not isinstance(self.k, bool)
-        if self.k is not None and not (whole and self.k >= 1):
-            raise InvalidArgumentError("k", self.k, "a whole number, at least 1, or None")
+        if self.k is not None:
+            whole_number("k", self.k, want="a whole number, at least 1, or None")
         dtype_of(self.dtype)
 
     def fit(self, interactions: Interactions, *, workers: int | None = None) -> Self:
@@ -149,7 +148,7 @@ def _rows_to_keep(n: int, itemsize: int) -> int:
 
 def _with_gram(X: sparse.csr_array, dtype: np.dtype[Any], executor: Threads) -> Any:
     """The data as the kernels want them, with the dearest rows of X'X computed once."""
-    from truerank.models.linear.slim_kernels import Data, fill_gram_rows
+    from truerank.models.linear.slim_kernels import GramRows, fill_gram_rows
     from truerank.models.neighbours.search import csr_parts
 
     n = X.shape[1]
@@ -158,16 +157,16 @@ def _with_gram(X: sparse.csr_array, dtype: np.dtype[Any], executor: Threads) -> 
     lengths = np.diff(X.indptr)
     cost = np.bincount(X.indices, weights=np.repeat(lengths, lengths), minlength=n)
     n_kept = _rows_to_keep(n, dtype.itemsize)
-    dear = np.argsort(-cost, kind="stable")[:n_kept].astype(np.int64)
+    costly = np.argsort(-cost, kind="stable")[:n_kept].astype(np.int64)
     slot = np.full(n, -1, np.int64)
-    data = Data(*csr_parts(X), *csr_parts(X.tocsc()), np.empty((0, n), dtype), slot, diagonal)
+    data = GramRows(*csr_parts(X), *csr_parts(X.tocsc()), np.empty((0, n), dtype), slot, diagonal)
     kept = np.empty((n_kept, n), dtype)
 
     def fill(start: int) -> None:
-        fill_gram_rows(data, dear[start : start + BLOCK], kept[start : start + BLOCK])
+        fill_gram_rows(data, costly[start : start + BLOCK], kept[start : start + BLOCK])
 
     for _ in executor.imap(fill, range(0, n_kept, BLOCK)):
         pass
     filled: NDArray[np.int64] = slot.copy()
-    filled[dear] = np.arange(n_kept)
+    filled[costly] = np.arange(n_kept)
     return data._replace(kept=kept, slot=filled)

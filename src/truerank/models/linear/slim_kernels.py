@@ -17,7 +17,7 @@ MOST_ROUNDS = 1000
 """Working sets per column, and sweeps over one, at most; real data need about 6 and 30."""
 
 
-class Data(NamedTuple):
+class GramRows(NamedTuple):
     """The matrix by rows and by columns, and the rows of its Gram matrix that are kept.
 
     Attributes:
@@ -27,7 +27,7 @@ class Data(NamedTuple):
         item_indptr: Users of item i are ``item_users[item_indptr[i] : item_indptr[i + 1]]``.
         item_users: User of each entry, by item.
         item_values: Value of each entry, by item.
-        kept: Rows of X'X of the items that are dear to compute.
+        kept: Rows of X'X of the items that are expensive to compute.
         slot: Which row of ``kept`` an item has, -1 for none.
         diagonal: Diagonal of X'X.
     """
@@ -47,7 +47,7 @@ class Data(NamedTuple):
 def solve_columns(
     start: int,
     stop: int,
-    data: Data,
+    data: GramRows,
     l1: float,
     l2: float,
     nonnegative: bool,
@@ -159,7 +159,7 @@ def solve_columns(
 
 @njit(nogil=True, cache=True)
 def _choose(
-    data: Data,
+    data: GramRows,
     column: int,
     product: NDArray[np.float64],
     screen: bool,
@@ -236,7 +236,7 @@ def _minimiser(pull: float, l1: float, total: float, nonnegative: bool) -> float
 
 @njit(nogil=True, cache=True)
 def _fill_at(
-    data: Data,
+    data: GramRows,
     item: int,
     wanted: NDArray[np.int64],
     place: NDArray[np.int64],
@@ -259,7 +259,7 @@ def _fill_at(
 
 
 @njit(nogil=True, cache=True)
-def fill_row(data: Data, item: int, row: NDArray[np.float64]) -> None:
+def fill_row(data: GramRows, item: int, row: NDArray[np.float64]) -> None:
     """A whole row of X'X."""
     slot = data.slot[item]
     if slot >= 0:
@@ -274,7 +274,7 @@ def fill_row(data: Data, item: int, row: NDArray[np.float64]) -> None:
 
 
 @njit(nogil=True, cache=True)
-def fill_gram_rows(data: Data, items: NDArray[np.int64], out: NDArray[Any]) -> None:
+def fill_gram_rows(data: GramRows, items: NDArray[np.int64], out: NDArray[Any]) -> None:
     """Rows of X'X of some items."""
     row = np.empty(out.shape[1])
     for k in range(len(items)):

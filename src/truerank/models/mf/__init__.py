@@ -1,11 +1,9 @@
 """Matrix factorisation trained with any loss.
 
-:mod:`.model` is the model. :mod:`.objective` says what is minimised, :mod:`.draws` and
-:mod:`.batches` what a step draws, :mod:`truerank.losses.gradients` has the derivatives of the
-losses (and :mod:`.autograd_loss` those of any other), :mod:`.scores`, :mod:`.steps` and
-:mod:`.rows` make the steps (and :mod:`.momentum` those of dense Adam), :mod:`.training`,
-:mod:`.validation` and :mod:`.checkpoint` say when to stop and how to go on, :mod:`.fold_in` finds
-vectors of new users.
+:mod:`.model` is the model, :mod:`.settings` what its settings must be. :mod:`.scores`, :mod:`.rows`
+and :mod:`.steps` make the steps of an epoch (:mod:`.autograd_batch` those of a loss without a fused
+gradient), :mod:`.dropout` leaves dimensions out, and :mod:`.learner` makes the epochs of the loop
+of :mod:`truerank.training`; :mod:`.fold_in` finds vectors of new users.
 """
 
 from truerank.models.mf.model import MF

@@ -13,10 +13,7 @@ from typing import Any
 import numpy as np
 
 from truerank.arrays import Float32
-from truerank.models.mf.autograd_loss import loss_and_gradient_by_autograd
-from truerank.models.mf.batches import Batch
 from truerank.models.mf.dropout import drop
-from truerank.models.mf.objective import Objective
 from truerank.models.mf.scores import (
     Buffers,
     Scoring,
@@ -30,6 +27,9 @@ from truerank.models.mf.scores import (
     swap_back,
 )
 from truerank.numerics.threads import Each
+from truerank.training.batches import Batch
+from truerank.training.objective import Objective
+from truerank.training.torch_loss import loss_and_gradient_by_autograd
 
 
 def gradients_by_autograd(
@@ -92,25 +92,11 @@ def gradients_by_autograd(
     each(quietly, [*beside, *(partial(score, tile) for tile in tiles)])
     swap(shared, batch.swaps, 0)
     loss: Any = objective.loss
-    inputs = _inputs(objective, batch, scoring.level)
+    inputs = objective.further_inputs(batch, scoring.level)
+    if n and "log_q" in inputs:
+        swap(inputs["log_q"], batch.swaps, 0)
     own, scale = out.own[:size], float(scoring.scale)
     total = loss_and_gradient_by_autograd(loss, own, shared, scoring.n_extra, scale, inputs)
     swap_back(shared, batch.swaps, 0)
     each(quietly, [partial(pull, tile) for tile in tiles])
     return total
-
-
-def _inputs(objective: Objective, batch: Batch, level: Float32) -> dict[str, Float32]:
-    """What the loss is called with besides scores."""
-    plan, inputs = objective.plan, {}
-    if "tau_pos" in objective.inputs:
-        inputs["tau_pos"] = objective.tau[batch.users]
-    if objective.takes_log_q:
-        is_shared = batch.shared.shape[1] > 0
-        of_pair = np.arange(len(batch.users)) // plan.sharing
-        met = batch.shared[of_pair] if is_shared else batch.own[:, 1 + plan.n_extra :]
-        log_q = objective.log_lift()[met] + level[:, None]
-        if is_shared:
-            swap(log_q, batch.swaps, 0)
-        inputs["log_q"] = log_q
-    return inputs

@@ -18,12 +18,12 @@ from scipy import sparse
 
 from truerank.arrays import Float32
 from truerank.execution import available_cores
-from truerank.models.mf.objective import Objective
-from truerank.models.mf.rows import Step, Table
+from truerank.models.mf.learner import unit
 from truerank.models.mf.steps import Steps
-from truerank.models.mf.training import unit
 from truerank.numerics.threads import on_all_cores
 from truerank.rng import Stream, addresses
+from truerank.training.objective import Objective
+from truerank.training.optimisers import Step, Table
 
 STEPS = 50
 REACH = 0.1

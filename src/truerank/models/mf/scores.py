@@ -14,11 +14,11 @@ import numpy as np
 from truerank.arrays import Float32
 from truerank.losses.gradients import loss_and_gradient
 from truerank.losses.loss import FusedLoss
-from truerank.models.mf.batches import Batch, Swaps
-from truerank.models.mf.draws import Ints
 from truerank.models.mf.dropout import drop
 from truerank.numerics.jit import fastmath, strict
 from truerank.numerics.prefetch import prefetch_row
+from truerank.training.batches import Batch, Swaps
+from truerank.training.negative_sampling import Ints
 
 AHEAD = 8
 """Rows asked for before their turn."""

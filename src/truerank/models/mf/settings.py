@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from truerank.checks import is_whole
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.losses import check_parameters, inputs_of, temperature_of
 from truerank.losses.table import DEFINITIONS
-from truerank.models.mf.batches import WHOLE_BATCH, Plan
 from truerank.models.mf.steps import longest_tile, tiles_of
 from truerank.numerics.memory import check_room
+from truerank.training.batches import WHOLE_BATCH, Plan
 
 Loss = str | Callable[..., Any]
 
@@ -80,7 +81,7 @@ def check_correction(loss: Loss, parameters: dict[str, Any] | None, correct: boo
     temperature_of(loss, parameters or {})
     if isinstance(loss, str) and loss in NO_LOGITS:
         raise InvalidArgumentError(
-            "correct", True, f"False for the loss {loss!r}",
+            "correct_for_sampling", True, f"False for the loss {loss!r}",
             "it would shift scores that have targets of their own; draw uniform negatives instead",
         )  # fmt: skip
 
@@ -91,7 +92,7 @@ def check_debiased(loss: Loss, negatives: str, power: float, correct: bool) -> N
     if uniform or not isinstance(loss, str) or "tau_pos" not in inputs_of(loss):
         return
     if loss in NO_LOGITS or not correct:
-        hint = "" if loss in NO_LOGITS else ", or use correct=True"
+        hint = "" if loss in NO_LOGITS else ", or use correct_for_sampling=True"
         raise InvalidArgumentError(
             "negatives", negatives, f"'uniform' for the loss {loss!r}",
             f"it takes off the positives that uniform draws contain; draw uniform ones{hint}",
@@ -112,17 +113,17 @@ def check_in_batch(data: Interactions, batch_size: int) -> None:
         )
 
 
-def checked_shared(shared: object, negatives: str) -> bool | int:
+def checked_negatives_per(per: Any, negatives: str) -> int | str:
     """Whether all pairs of a batch share their negatives, none do (1 is that), or so many."""
-    if negatives == "in-batch" and shared is not True:
-        raise InvalidArgumentError("shared", shared, "True for in-batch negatives")
-    if isinstance(shared, bool | np.bool_):
-        return bool(shared)
-    if not isinstance(shared, int | np.integer) or shared < 1:
+    if negatives == "in-batch" and per != "batch":
+        raise InvalidArgumentError("negatives_per", per, "'batch' for in-batch negatives")
+    if per in ("batch", "pair"):
+        return str(per)
+    if not is_whole(per) or per < 1:
         raise InvalidArgumentError(
-            "shared", shared, "True, False or a number of pairs, at least 1", "try 64"
+            "negatives_per", per, "'batch', 'pair' or a number of pairs, at least 1", "try 64"
         )
-    return min(int(shared), WHOLE_BATCH) if shared > 1 else False
+    return min(int(per), WHOLE_BATCH) if per > 1 else "pair"
 
 
 def check_fits(
@@ -166,9 +167,9 @@ def likely_cause(loss: Loss, similarity: str, rate: float, temperature: float | 
         )
     if not isinstance(loss, str):
         return (
-            "either your loss gives it for these scores, or the rate "
-            f"{rate:g} is too large; try your loss on scores of this size, or a lower rate"
+            "either your loss gives it for these scores, or the learning "
+            f"rate {rate:g} is too large; try your loss on scores of this size, or a lower rate"
         )
     if temperature is not None and temperature < 0.01:
         return f"the temperature {temperature:g} is probably too small; try 0.05 or more"
-    return f"the rate {rate:g} is probably too large; try a tenth of it"
+    return f"the learning rate {rate:g} is probably too large; try a tenth of it"

@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Float32
-from truerank.models.mf.batches import Batch, Plan, make_batch
 from truerank.models.mf.dropout import units
-from truerank.models.mf.momentum import bring_up, tails
-from truerank.models.mf.objective import Objective
-from truerank.models.mf.rows import DENSE_ADAM, Sets, Step, Table, move_rows, start_correction
+from truerank.models.mf.rows import Sets, move_touched
 from truerank.models.mf.scores import Buffers, Scoring, Tile, gather, own_tile, shared_tile
 from truerank.numerics.threads import Each
+from truerank.training.batches import Batch, Plan, make_batch
+from truerank.training.objective import Objective
+from truerank.training.optimisers import DENSE_ADAM, Step, Table, bring_up, start_correction, tails
 
 TILE = 256
 """Pairs whose scores are held in the cache of a core; part of the result's bits."""
@@ -178,7 +178,7 @@ class Steps:
         if self.fixed_items:
             address = chosen - o.pairs.indptr[o.user_of_pair[chosen]]
         batch = make_batch(
-            o.pairs, o.law, o.plan, o.user_of_pair, chosen, address, key, number,
+            o.pairs, o.sampler, o.plan, o.user_of_pair, chosen, address, key, number,
             self._place_of_user, self._place_of_item,
         )  # fmt: skip
         # Compiled code hands over an int, for which it would be compiled again, twice.
@@ -254,9 +254,11 @@ class Steps:
 
         def part(i: int) -> None:
             if not self.fixed_items:
-                move_rows(
+                move_touched(
                     self.items, batch.by_item, vectors, slopes, out.push, sets, step, i, parts
                 )
-            move_rows(self.users, batch.by_user, vectors, _NO_SLOPES, pull, pairs, step, i, parts)
+            move_touched(
+                self.users, batch.by_user, vectors, _NO_SLOPES, pull, pairs, step, i, parts
+            )
 
         self.each(part, range(parts))

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truerank.checks import check_counts, check_not_negative
-from truerank.errors import InvalidArgumentError
+from truerank.checks import check_counts, check_not_negative, check_one_of
 from truerank.numerics.dtypes import dtype_of
 
 Similarity = Literal["cosine", "jaccard", "dice", "pearson"]
@@ -47,8 +46,6 @@ def sizes_of(matrix: sparse.csr_array, similarity: str) -> NDArray[np.float64]:
 def check_neighbourhood(k: int, similarity: object, shrink: float, dtype: str) -> None:
     """The parameters that all neighbourhood models share."""
     check_counts(k=k)
-    if similarity not in SIMILARITIES:
-        names = ", ".join(map(repr, SIMILARITIES))
-        raise InvalidArgumentError("similarity", similarity, f"one of {names}")
+    check_one_of("similarity", similarity, SIMILARITIES)
     check_not_negative(shrink=shrink)
     dtype_of(dtype)

@@ -12,6 +12,7 @@ from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.numerics.ties import DEFAULT_TIES, TieRule, tie_code
 from truerank.ranking.columns import as_whole
+from truerank.ranking.designs import Foreign
 from truerank.ranking.header import Header
 from truerank.ranking.readers.placing import Lists, place, ranks_of
 from truerank.ranking.readers.repeats import refuse_repeats
@@ -146,17 +147,17 @@ def rank_in_lists(
     n_sampled = sizes if lists == "top" else placed.length - np.where(without, placed.others, 0)
     absent = ~placed.found if depth is None else ~placed.found | (rank > depth)
     ends = placed.length if depth is None else np.minimum(placed.length, depth)
-    design: dict[str, Any] = {"kind": "foreign", "source": source, "lists": lists}
+    details: dict[str, Any] = {"source": source, "lists": lists}
     if absent.any():
         if rule == "refuse":
             raise InvalidDataError(_missing_sentence(absent, placed.length, user, item, lists))
         if rule == "last":
             rank[absent] = _last_places(sizes[absent], user[absent], item[absent])
             _check_places(absent & (rank <= ends), placed.length, sizes, user)
-        design |= {"missing": rule, "n_missing": int(absent.sum())}
+        details |= {"missing": rule, "n_missing": int(absent.sum())}
         if lists == "top":
             # Ranks are known to this depth; it is where the shortest of these lists ends.
-            design["depth"] = int((ends[absent] if depth is None else ends).min())
+            details["depth"] = int((ends[absent] if depth is None else ends).min())
     keep = ~absent if rule == "drop" else np.ones(len(rank), dtype=bool)
     if not keep.any():
         raise InvalidDataError("no target is in its user's list, so none is left; check the ids")
@@ -167,7 +168,7 @@ def rank_in_lists(
         user=user[keep],
         item=item[keep],
         header=Header(
-            design=design,
+            design=Foreign(details),
             replacement=replacement,
             seed=seed if ties == "random" else None,
             ties=ties,

@@ -14,7 +14,7 @@ from truerank.arrays import Int
 from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError
 from truerank.numerics.ties import DEFAULT_TIES, TieRule, tie_code
 from truerank.ranking.columns import as_whole
-from truerank.ranking.designs import FixedNegatives
+from truerank.ranking.designs import FixedNegatives, Foreign
 from truerank.ranking.header import Header
 from truerank.ranking.rank_models import rank_pairs
 from truerank.ranking.readers.placing import share_of
@@ -119,7 +119,6 @@ def _from_scores(
         )
     own, rivals = scores[:, :1], scores[:, 1:]
     rank = 1 + (rivals > own).sum(axis=1) + _tied_above(lines, rivals == own, ties, seed)
-    design = {"kind": "foreign", "source": "ncf-negatives"}
     return RankTable.from_arrays(
         rank=rank,
         n_sampled=1 + n,
@@ -127,7 +126,7 @@ def _from_scores(
         user=users,
         item=items,
         header=Header(
-            design=design,
+            design=Foreign({"source": "ncf-negatives"}),
             seed=seed if ties == "random" else None,
             ties=ties,
             candidates="given",

@@ -22,6 +22,7 @@ from truerank.errors import (
     option,
 )
 from truerank.ranking.columns import as_whole
+from truerank.ranking.designs import Foreign
 from truerank.ranking.header import Header
 from truerank.ranking.readers.repeats import refuse_repeats
 from truerank.ranking.readers.sources import TableSource, first_line, is_parquet
@@ -102,7 +103,7 @@ def read_ranks(
     return RankTable.from_arrays(
         **columns,
         header=Header(
-            design={"kind": "foreign", "source": "ranks"},
+            design=Foreign({"source": "ranks"}),
             replacement=replacement,
             model=model,
             version=__version__,

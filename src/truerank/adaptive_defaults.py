@@ -43,7 +43,7 @@ def adaptive(value: Value) -> Value:
 
 
 def is_adaptive(value: object) -> bool:
-    """Whether a setting is a default that may give way."""
+    """Whether a setting is a default that may adapt."""
     return isinstance(value, _Usual)
 
 

@@ -21,8 +21,8 @@ from truerank.arrays import Float32
 from truerank.losses import inputs_of, positive_rate, temperature_of
 from truerank.losses.gradients import fused_loss
 from truerank.losses.loss import FusedLoss
-from truerank.models.mf.batches import Batch, Plan
-from truerank.models.mf.draws import Ints, Law, Pairs
+from truerank.training.batches import Batch, Plan
+from truerank.training.negative_sampling import Ints, NegativeSampler, Pairs
 
 NEGATIVES = ("uniform", "popularity", "in-batch")
 
@@ -37,7 +37,7 @@ class Objective:
         inputs: Further tensors that it takes.
         pairs: The positive pairs.
         user_of_pair: Their users.
-        law: Distribution of the negatives.
+        sampler: Distribution of the negatives.
         plan: What a batch draws.
         cosine: Whether scores are cosines.
         shift: Taken off the scores of negatives, by item; empty for none.
@@ -50,7 +50,7 @@ class Objective:
     inputs: tuple[str, ...]
     pairs: Pairs
     user_of_pair: Ints
-    law: Law
+    sampler: NegativeSampler
     plan: Plan
     cosine: bool
     shift: Float32
@@ -63,7 +63,7 @@ class Objective:
 
     def log_lift(self) -> Float32:
         """log(q |I|) by item."""
-        return self.law.log_lift(self.pairs.n_items)
+        return self.sampler.log_lift(self.pairs.n_items)
 
     def levels(self, batch: Batch, n_negatives: int) -> Float32:
         r"""By pair, what :math:`\log(n q_j)` is more than :math:`\log(q_j |I|)`.
@@ -74,14 +74,33 @@ class Objective:
             return np.zeros(len(batch.users), np.float32)
         out = self.left_out[batch.users]
         if self.plan.in_batch and not self.plan.exclude:
-            out = self.law.share[batch.own[:, 0]]
+            out = self.sampler.share[batch.own[:, 0]]
         level = np.log(n_negatives / self.pairs.n_items) - np.log1p(-out)
         return np.asarray(level, dtype=np.float32)
 
+    def further_inputs(self, batch: Batch, level: Float32) -> dict[str, Float32]:
+        """What a torch loss is called with besides scores: tau_pos and log_q, if it takes them.
 
-def share_of_positives(pairs: Pairs, user_of_pair: Ints, law: Law) -> NDArray[np.float64]:
+        Args:
+            batch: The batch.
+            level: By pair, from :meth:`levels`.
+        """
+        inputs = {}
+        if "tau_pos" in self.inputs:
+            inputs["tau_pos"] = self.tau[batch.users]
+        if self.takes_log_q:
+            of_pair = np.arange(len(batch.users)) // self.plan.sharing
+            own = batch.own[:, 1 + self.plan.n_extra :]
+            met = batch.shared[of_pair] if batch.shared.shape[1] > 0 else own
+            inputs["log_q"] = self.log_lift()[met] + level[:, None]
+        return inputs
+
+
+def _share_of_positives(
+    pairs: Pairs, user_of_pair: Ints, sampler: NegativeSampler
+) -> NDArray[np.float64]:
     """By user, the share of q on the user's own items; below 1."""
-    share = law.share if len(law.share) else np.full(pairs.n_items, 1.0 / pairs.n_items)
+    share = sampler.share if len(sampler.share) else np.full(pairs.n_items, 1.0 / pairs.n_items)
     n_users = len(pairs.indptr) - 1
     total = np.bincount(user_of_pair, weights=share[pairs.items], minlength=n_users)
     return np.asarray(np.minimum(total, 1.0 - 1e-12), dtype=np.float64)
@@ -93,7 +112,7 @@ def objective_of(
     parameters: dict[str, Any],
     pairs: Pairs,
     user_of_pair: Ints,
-    law: Law,
+    sampler: NegativeSampler,
     plan: Plan,
     cosine: bool,
     correct: bool,
@@ -108,7 +127,7 @@ def objective_of(
         parameters: Of the loss.
         pairs: The positive pairs.
         user_of_pair: Their users.
-        law: Distribution of the negatives.
+        sampler: Distribution of the negatives.
         plan: What a batch draws.
         cosine: Whether scores are cosines.
         correct: Take t log(q |I|) off the scores of negatives, t the temperature.
@@ -124,24 +143,24 @@ def objective_of(
     fused = fused_loss(loss, parameters) if isinstance(loss, str) and not autograd else None
     function = None
     if fused is None:
-        from truerank.models.mf.autograd_loss import torch_loss
+        from truerank.training.torch_loss import torch_loss
 
         function = torch_loss(loss, parameters)
     shift = np.empty(0, np.float32)
     if fused is not None and "log_q" in inputs:
-        shift = law.log_lift(pairs.n_items)
+        shift = sampler.log_lift(pairs.n_items)
     elif correct and "log_q" not in inputs:
-        shift = np.float32(temperature_of(loss, parameters)) * law.log_lift(pairs.n_items)
+        shift = np.float32(temperature_of(loss, parameters)) * sampler.log_lift(pairs.n_items)
     return Objective(
         fused=fused,
         loss=function,
         inputs=inputs,
         pairs=pairs,
         user_of_pair=user_of_pair,
-        law=law,
+        sampler=sampler,
         plan=plan,
         cosine=cosine,
         shift=shift,
         tau=tau.astype(np.float32),
-        left_out=share_of_positives(pairs, user_of_pair, law) * plan.exclude,
+        left_out=_share_of_positives(pairs, user_of_pair, sampler) * plan.exclude,
     )

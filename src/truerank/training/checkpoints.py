@@ -1,8 +1,8 @@
 """Checkpoints: all that training needs to go on to the same bits, in one file, without pickle.
 
-The file is a zip of numpy arrays (``numpy.load`` opens it): factors and optimiser states of both
-sides, the best factors so far, the history, and a header in JSON with the counters, the settings,
-the fingerprint of the data and a digest of each array. It is written whole or not at all, so a
+The file is a zip of numpy arrays (``numpy.load`` opens it): parameters, optimiser states, the best
+parameters so far, the history, and a header in JSON with the counters, the settings, the
+fingerprint of the data and a digest of each array. It is written whole or not at all, so a
 checkpoint is whole or is the one before; and it is checked array by array before a step is taken.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,109 +19,81 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.arrays import Float32
-from truerank.checks import is_number
-from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
-from truerank.files import HEADER_LIMIT, parse_header, readable_errors, written_whole
-from truerank.models.array_files import (
+from truerank.array_files import (
     BROKEN,
     check_array,
     check_digests,
     digests,
     read_array,
 )
-from truerank.models.mf.rows import Table
+from truerank.checks import is_number
+from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
+from truerank.files import (
+    HEADER_LIMIT,
+    check_folder,
+    check_target,
+    parse_header,
+    readable_errors,
+    written_whole,
+)
+from truerank.training.schedule import Counters
 
 KIND, FORMAT = "truerank checkpoint", 2
 
+HISTORY = ("losses", "validations")
+"""Arrays that have grown with the epochs; the others have the shapes of the model."""
 
-@dataclass(slots=True, kw_only=True)
-class Counters:
-    """Where training stands.
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Checkpoint:
+    """Where checkpoints go, how often, and what tells them from others.
 
     Attributes:
-        epoch: Epochs done.
-        step: Steps done.
-        rate: Of the last epoch, halved if a check said so.
-        waited: Checks since the value was better than before.
-        best_epoch: The epoch with the best value; 0 for none yet.
-        best_value: That value.
-        stopped: Whether the checks have said enough.
+        path: The file.
+        every: Epochs between writing it.
+        identity: Of which data and settings it is.
     """
 
-    epoch: int = 0
-    step: int = 0
-    rate: float = 0.0
-    waited: int = 0
-    best_epoch: int = 0
-    best_value: float = -np.inf
-    stopped: bool = False
+    path: Path
+    every: int
+    identity: dict[str, Any]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Training:
-    """The state of training: tables that change in place, the best so far, and the history."""
-
-    users: Table
-    items: Table
-    best_users: Float32
-    best_items: Float32
-    losses: NDArray[np.float64]
-    validations: NDArray[np.float64]
-    at: Counters
-
-    @classmethod
-    def empty(
-        cls, n_users: int, n_items: int, dim: int, *, optimiser: str, judged: bool
-    ) -> Training:
-        """Room for it: factors yet to be filled, and the best of them only where somebody judges.
-
-        What is not filled takes no memory.
-        """
-        sizes = (n_users, n_items)
-        users, items = (Table.of(np.empty((n, dim), np.float32), optimiser) for n in sizes)
-        best = [np.empty((n if judged else 0, dim), np.float32) for n in sizes]
-        return cls(
-            users=users, items=items, best_users=best[0], best_items=best[1],
-            losses=np.empty(0), validations=np.empty(0), at=Counters(),
-        )  # fmt: skip
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """All arrays by name."""
-        held = {
-            f"{side}.{name}": array
-            for side, table in (("users", self.users), ("items", self.items))
-            for name, array in table._asdict().items()
-        }
-        return held | {
-            "best.users": self.best_users,
-            "best.items": self.best_items,
-            "losses": self.losses,
-            "validations": self.validations,
-        }
-
-
-def write_checkpoint(path: Path, training: Training, identity: dict[str, Any]) -> None:
-    """Replace the checkpoint at ``path``; ``identity`` says of which data and settings it is."""
-    arrays = training.arrays()
+def write_checkpoint(checkpoint: Checkpoint, at: Counters, arrays: Arrays) -> None:
+    """Replace the checkpoint: where training stands, and all its arrays by name."""
     header = {
-        "kind": KIND, "format": FORMAT, "at": asdict(training.at), "sha256": digests(arrays),
-        **identity,
+        "kind": KIND, "format": FORMAT, "at": asdict(at), "sha256": digests(arrays),
+        **checkpoint.identity,
     }  # fmt: skip
     text = np.frombuffer(json.dumps(header, sort_keys=True, default=_plain).encode(), np.uint8)
-    with written_whole(path) as temporary, temporary.open("wb") as file:
+    with written_whole(checkpoint.path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, header=text, **arrays)
 
 
-def read_checkpoint(path: Path, identity: dict[str, Any], room: Training) -> Training:
-    """The training that a checkpoint holds, if it is of this identity.
+def read_checkpoint(
+    checkpoint: Checkpoint,
+    room: Mapping[str, NDArray[Any]],
+    *,
+    epochs: int,
+    check: Callable[[Arrays, Counters], None] | None = None,
+    current: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+) -> tuple[Counters, Arrays] | None:
+    """Where training stood and the arrays of a checkpoint; None if there is no file yet.
 
     Args:
-        path: The file.
-        identity: Of which data and settings it must be.
-        room: The room for this training: every array of the checkpoint must have the shape and
-            type of its own, but for the history, which has grown.
+        checkpoint: Which file, and of which data and settings it must be.
+        room: Arrays of this training: those of the checkpoint must have the shapes and types of
+            these, but for the history, which has grown.
+        epochs: Of the schedule; the checkpoint may have no more.
+        check: What else must be true of the arrays, with a ValueError if it is not.
+        current: Settings under the names they have now, of those that the file has.
     """
+    path = checkpoint.path
+    if not check_target(path).exists():
+        check_folder(path)
+        return None
     with readable_errors(path):
         file = path.open("rb")
     with file, _broken(path):
@@ -131,25 +103,22 @@ def read_checkpoint(path: Path, identity: dict[str, Any], room: Training) -> Tra
                 raise ValueError(header["format"])
             if not isinstance(header["data"], str) or not isinstance(header["settings"], dict):
                 raise ValueError("no word of the data or the settings")
-            arrays = {name: read_array(archive, name) for name in room.arrays()}
+            arrays = {name: read_array(archive, name) for name in room}
         check_digests(arrays, header.get("sha256"))
         at = Counters(**header["at"])
-    _check_identity(path, header, identity)
+    header["settings"] = current(header["settings"])
+    _check_identity(path, header, checkpoint.identity)
     with _broken(path):
         _check_counters(at)
         _check_arrays(arrays, room, at)
-    tables = {
-        side: Table(*(arrays[f"{side}.{name}"] for name in Table._fields))
-        for side in ("users", "items")
-    }
-    return Training(
-        **tables,
-        best_users=arrays["best.users"],
-        best_items=arrays["best.items"],
-        losses=arrays["losses"],
-        validations=arrays["validations"],
-        at=at,
-    )
+        if check is not None:
+            check(arrays, at)
+    if at.epoch > epochs:
+        raise InvalidArgumentError(
+            "epochs", epochs, f"at least {at.epoch}, which {path} has",
+            "ask for as many, or name another file",
+        )  # fmt: skip
+    return at, arrays
 
 
 @contextmanager
@@ -176,10 +145,10 @@ def _check_counters(at: Counters) -> None:
         raise ValueError("a value that is none")
 
 
-def _check_arrays(arrays: dict[str, NDArray[Any]], room: Training, at: Counters) -> None:
+def _check_arrays(arrays: Arrays, room: Mapping[str, NDArray[Any]], at: Counters) -> None:
     """Kernels believe shapes and types: those of the room, finite, and a history per epoch."""
-    for name, mine in room.arrays().items():
-        array, history = arrays[name], name in ("losses", "validations")
+    for name, mine in room.items():
+        array, history = arrays[name], name in HISTORY
         if array.dtype != mine.dtype:
             raise ValueError(f"{name} of another type")
         check_array(
@@ -188,8 +157,6 @@ def _check_arrays(arrays: dict[str, NDArray[Any]], room: Training, at: Counters)
             kind=mine.dtype.kind,
             finite=name != "validations",  # NaN where nobody was asked
         )
-        if name.endswith(".last") and len(array) and not 0 <= array.min() <= array.max() <= at.step:
-            raise ValueError("rows that were moved in steps to come")
 
 
 def _check_identity(path: Path, header: dict[str, Any], identity: dict[str, Any]) -> None:

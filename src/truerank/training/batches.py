@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.models.mf.draws import Ints, Law, Pairs, draw, draw_absent
 from truerank.numerics.jit import strict
 from truerank.numerics.streams import below, word
+from truerank.training.negative_sampling import Ints, NegativeSampler, Pairs, draw, draw_absent
 
 WHOLE_BATCH = 1 << 30
 """Pairs that share a set, where all of a batch do."""
@@ -173,7 +173,7 @@ def _swaps(
 @strict
 def make_batch(
     pairs: Pairs,
-    law: Law,
+    sampler: NegativeSampler,
     plan: Plan,
     user_of_pair: Ints,
     chosen: NDArray[np.int64],
@@ -187,7 +187,7 @@ def make_batch(
 
     Args:
         pairs: The training data.
-        law: Distribution of the negatives.
+        sampler: Distribution of the negatives.
         plan: What is drawn.
         user_of_pair: The user of each pair of the data.
         chosen: Positions of the pairs of this batch.
@@ -209,9 +209,9 @@ def make_batch(
         for j in range(plan.n_extra + 1, own.shape[1]):
             bits = word(mine, j)
             if plan.exclude:
-                own[b, j] = draw_absent(pairs, law, user, bits)
+                own[b, j] = draw_absent(pairs, sampler, user, bits)
             else:
-                own[b, j] = draw(law, pairs.n_items, bits)
+                own[b, j] = draw(sampler, pairs.n_items, bits)
     common = word(key ^ _SHARED, number)
     if plan.in_batch:
         shared = own[:, 0].copy().reshape(1, size)
@@ -219,7 +219,7 @@ def make_batch(
         shared = np.empty((-(-size // plan.sharing), plan.n_shared), np.int32)
         for s in range(len(shared)):
             for c in range(plan.n_shared):
-                shared[s, c] = draw(law, pairs.n_items, word(common, s * plan.n_shared + c))
+                shared[s, c] = draw(sampler, pairs.n_items, word(common, s * plan.n_shared + c))
     if shared.size > 0 and (plan.exclude or plan.in_batch):
         swaps = _swaps(pairs, users, own, shared, address, common ^ _SHARED, plan, place_of_item)
     else:

@@ -1,4 +1,4 @@
-r"""Draws of negatives, each addressed: the distribution, and words that choose from it; compiled.
+r"""Negative samplers: the distribution of negatives, and draws from it by address; compiled.
 
 The draws of an epoch are words of its own key (:mod:`truerank.numerics.streams`), so they are the
 same whichever thread makes them, and after a restart.
@@ -35,7 +35,7 @@ class Pairs(NamedTuple):
         return cls(data.indptr, data.indices, data.n_items)
 
 
-class Law(NamedTuple):
+class NegativeSampler(NamedTuple):
     r"""The distribution q of the negatives: uniform, or :math:`q_i \propto (\text{count}_i)^a`.
 
     Walker's alias table: column ``i`` is chosen uniformly, and its own item taken with chance
@@ -47,15 +47,15 @@ class Law(NamedTuple):
     share: NDArray[np.float64]  # q itself; empty if uniform
 
     @classmethod
-    def uniform(cls) -> Law:
+    def uniform(cls) -> NegativeSampler:
         """All items alike."""
         return cls(np.empty(0), np.empty(0, np.int32), np.empty(0))
 
     @classmethod
-    def popular(cls, counts: NDArray[np.int64], power: float) -> Law:
+    def popular(cls, counts: NDArray[np.int64], power: float) -> NegativeSampler:
         """By the count of each item to a power; an item nobody touched counts 0 (1 if power is 0).
 
-        >>> Law.popular(np.array([1, 4, 0]), 0.5).share.round(3).tolist()
+        >>> NegativeSampler.popular(np.array([1, 4, 0]), 0.5).share.round(3).tolist()
         [0.333, 0.667, 0.0]
         """
         weight = (counts / max(counts.max(), 1)) ** power  # at most 1: no power is too large
@@ -100,47 +100,47 @@ def _alias(share: NDArray[np.float64]) -> tuple[NDArray[np.float64], Ints]:
 
 
 @strict
-def draw(law: Law, n_items: int, bits: np.uint64) -> int:
+def draw(sampler: NegativeSampler, n_items: int, bits: np.uint64) -> int:
     """An item of this distribution."""
     i = below(bits, n_items)
-    if len(law.own) == 0:
+    if len(sampler.own) == 0:
         return i
-    return i if uniform(mix(bits)) < law.own[i] else int(law.other[i])
+    return i if uniform(mix(bits)) < sampler.own[i] else int(sampler.other[i])
 
 
 @strict
-def draw_absent(pairs: Pairs, law: Law, user: int, bits: np.uint64) -> int:
+def draw_absent(pairs: Pairs, sampler: NegativeSampler, user: int, bits: np.uint64) -> int:
     """An item of this distribution that the user has not.
 
     Uniform: the r-th absent item, without rejection. Otherwise draws are rejected, and after many
     rejections the absent items are counted through; both have the same distribution.
     """
     first, last = pairs.indptr[user], pairs.indptr[user + 1]
-    if len(law.own) == 0:
+    if len(sampler.own) == 0:
         r = below(bits, pairs.n_items - (last - first))
         return absent_item(pairs.items, first, last, r)
     for attempt in range(_TRIES):
-        item = draw(law, pairs.n_items, word(bits, attempt))
+        item = draw(sampler, pairs.n_items, word(bits, attempt))
         if not contains(pairs.items, first, last, item):
             return item
     free = 1.0
     for at in range(first, last):
-        free -= law.share[pairs.items[at]]
+        free -= sampler.share[pairs.items[at]]
     left = free * uniform(word(bits, _TRIES))
     at, found = first, -1
     for item in range(pairs.n_items):
         if at < last and pairs.items[at] == item:
             at += 1
-        elif law.share[item] > 0.0 or found < 0:
+        elif sampler.share[item] > 0.0 or found < 0:
             found = item
-            left -= law.share[item]
+            left -= sampler.share[item]
             if left < 0.0:
                 break
     return found
 
 
-def law_of(name: str, counts: NDArray[np.int64], power: float) -> Law:
+def negative_sampler(name: str, counts: NDArray[np.int64], power: float) -> NegativeSampler:
     """The distribution of negatives of this name; in-batch ones come by their counts."""
     if name == "uniform":
-        return Law.uniform()
-    return Law.popular(counts, power if name == "popularity" else 1.0)
+        return NegativeSampler.uniform()
+    return NegativeSampler.popular(counts, power if name == "popularity" else 1.0)

@@ -15,7 +15,7 @@ from truerank.errors import for_cli
 
 if TYPE_CHECKING:
     from truerank.estimators import Estimate
-    from truerank.ranking import RankTable
+    from truerank.ranking import RankCounts, RankTable
 
 EXAMPLES = (
     "truerank estimate ranks/ease.parquet",
@@ -78,6 +78,8 @@ def estimate(
     from truerank.estimators.population import checked_population
     from truerank.execution import Progress
     from truerank.metrics import as_metric
+    from truerank.ranking import RankCounts
+    from truerank.ranking.parquet import holds_counts
 
     metrics = [str(as_metric(name)) for name in options.split_commas(metric)]
     said = RankOptions(
@@ -86,7 +88,10 @@ def estimate(
         delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     users = checked_population(population)
-    tables = {path: said.read(path) for path in ranks}
+    tables: dict[Path, RankTable | RankCounts] = {
+        path: RankCounts.from_parquet(path) if holds_counts(path) else said.read(path)
+        for path in ranks
+    }
     metrics = fitting_metrics(metrics, bool(metric), tables.values())
     results: dict[Path, list[Estimate]] = {}
     with Progress("estimating", total=len(tables)) as bar:
@@ -105,7 +110,7 @@ def estimate(
 
 
 def _as_dict(
-    path: Path, table: RankTable, results: list[Estimate], confidence: float
+    path: Path, table: RankTable | RankCounts, results: list[Estimate], confidence: float
 ) -> dict[str, Any]:
     rows = []
     for result in results:
@@ -114,17 +119,27 @@ def _as_dict(
     return {
         "table": str(path),
         "model": table.header.model,
-        "n_rows": len(table),
+        "n_rows": _rows(table),
         "n_users": table.n_users,
         "n_items": int(table.n_items.max()),
-        "scored_per_row": float(table.n_scored.mean()),
+        "scored_per_row": float(table.n_scored.sum() / _rows(table)),
         "level": confidence,
         "estimates": rows,
     }
 
 
-def _described(table: RankTable) -> str:
-    exact = float(table.is_exact.mean())
+def _rows(table: RankTable | RankCounts) -> int:
+    """Rows of a table, or those that were counted."""
+    n_rows = getattr(table, "n_rows", None)
+    return len(table) if n_rows is None else int(n_rows.sum())
+
+
+def _exact_rows(table: RankTable | RankCounts) -> int:
+    return int((getattr(table, "n_rows", 1) * table.is_exact).sum())
+
+
+def _described(table: RankTable | RankCounts) -> str:
+    exact = _exact_rows(table) / max(1, _rows(table))
     sizes = (int(table.n_sampled.min()), int(table.n_sampled.max()))
     among = f"{sizes[0]:,}" if sizes[0] == sizes[1] else f"{sizes[0]:,} to {sizes[1]:,}"
     how = (
@@ -133,7 +148,7 @@ def _described(table: RankTable) -> str:
         else f"among {among} of {int(table.n_items.max()):,} items"
         + (f", {exact:.0%} of them exact" if exact else "")
     )
-    return f"{len(table):,} ranks of {table.n_users:,} users, {how}"
+    return f"{_rows(table):,} ranks of {table.n_users:,} users, {how}"
 
 
 def _print(results: list[Estimate], confidence: float) -> None:

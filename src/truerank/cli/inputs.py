@@ -24,7 +24,7 @@ from truerank.errors import (
 from truerank.files import readable_errors
 
 if TYPE_CHECKING:
-    from truerank.ranking import RankTable
+    from truerank.ranking import RankCounts, RankTable
 
 Kind = Literal["model", "ranks", "parquet", "arrays", "text", "other"]
 
@@ -207,7 +207,9 @@ def column_names(path: Path, *, header: bool = True, **how: Any) -> list[str]:
         return list(TextTable.of(path, header=header, **how).names)
 
 
-def fitting_metrics(metrics: list[str], asked: bool, tables: Iterable[RankTable]) -> list[str]:
+def fitting_metrics(
+    metrics: list[str], asked: bool, tables: Iterable[RankTable | RankCounts]
+) -> list[str]:
     """The metrics as they are if somebody asked for them, else with cutoffs that lists can have.
 
     K is at most the number of candidates of every row, and it is said where that changes it.

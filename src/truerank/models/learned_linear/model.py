@@ -58,7 +58,7 @@ class LearnedLinear(Model):
         V_k^\top, \qquad \lambda_i = \lambda + c \tanh(\alpha_i)
 
     (the last on LRR only), in any combination but the last two together, by Adam on the BPR loss
-    of :mod:`.learning`. :math:`\delta` is the logistic function and all parameters start at 0:
+    of :mod:`.learner`. :math:`\delta` is the logistic function and all parameters start at 0:
     :math:`\lambda_i = \lambda`, and H, T and S are 1/2 everywhere. The start therefore ranks as the
     base does (thinned, with a threshold), but its W is a quarter of the base's with H and T, and
     half of that with S. Users set aside say after each epoch how good the model is, and the best

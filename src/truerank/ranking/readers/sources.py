@@ -20,7 +20,7 @@ PARQUET = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TableSource:
     """Where a table is.
 
     Attributes:

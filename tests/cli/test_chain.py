@@ -63,7 +63,7 @@ def test_fit_rank_estimate_compare(run: Run, ratings: Path, tmp_path: Path) -> N
         "--confidence", "0.9", "--json",
     )  # fmt: skip
     (document,) = said.json
-    expected = tr.estimate(table, ["recall@5", "ndcg@5", "mrr"], level=0.9)
+    expected = tr.estimate(table, ["recall@5", "ndcg@5", "mrr"], confidence=0.9)
     for row, own in zip(document["estimates"], expected, strict=True):
         assert row["metric"] == own.metric
         assert row["value"] == own.value

@@ -102,7 +102,7 @@ def test_choices_are_listed_whole(verb: str, option: str, known: Any) -> None:
     assert [name for name in known if name not in words] == []
 
 
-CALLED = {"metrics": "metric", "level": "confidence", "table": "ranks", "executor": "workers"}
+CALLED = {"metrics": "metric", "table": "ranks", "executor": "workers"}
 """Where the command line has another word for a parameter."""
 PYTHON_ONLY = {
     tr.estimate: {"paired", "parameters"},

@@ -398,7 +398,7 @@ def test_ways_out(pair: dict[str, tr.RankTable]) -> None:
     [
         ({"metrics": []}, "at least one metric"),
         ({"baseline": "nobody"}, "baseline must be one of"),
-        ({"level": 95}, "between 0 and 1"),
+        ({"confidence": 95}, "between 0 and 1"),
         ({"n_boot": 10}, "at least 100"),
         ({"correction": "holms"}, "holm"),
         ({"test": "mcnemer"}, "mcnemar"),

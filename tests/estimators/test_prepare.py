@@ -153,7 +153,7 @@ def test_a_naive_value_is_no_possible_one(monkeypatch: pytest.MonkeyPatch) -> No
 def test_bounds_of_one_level_are_not_those_of_another() -> None:
     sample = prepare(two_tables()["a"])
     wide, narrow = (
-        tr.estimate(sample, "recall@10", n_boot=0, level=level)[0].diagnostics.bounds
+        tr.estimate(sample, "recall@10", n_boot=0, confidence=level)[0].diagnostics.bounds
         for level in (0.99, 0.5)
     )
     assert wide is not None

@@ -219,7 +219,7 @@ def test_speed_is_measured() -> None:
         ({"pairs_per_second": (1.0, 2.0, 3.0)}, r"two: \(full, sampled\)"),
         ({"rel_error": None, "detect": 0.01, "correlation": 1.0}, "from -1 to below 1"),
         ({"rel_error": None, "detect": 0.01, "power": 0.1}, "power must be from 0.5"),
-        ({"level": 95}, "level must be between 0 and 1"),
+        ({"confidence": 95}, "confidence must be between 0 and 1"),
         ({"trials": 0}, "trials must be a whole number, at least 1"),
     ],
 )
@@ -256,7 +256,7 @@ def test_sizes_that_are_none_have_one_sentence(name: str, limits: str, value: ob
         ("rel_error", "rel_error must be positive", {}),
         ("correlation", "correlation must be from -1", {"rel_error": None, "detect": 0.05}),
         ("power", "power must be from 0.5", {"rel_error": None, "detect": 0.05}),
-        ("level", "level must be between 0 and 1", {}),
+        ("confidence", "confidence must be between 0 and 1", {}),
         ("pairs_per_second", "pairs_per_second must be a positive number", {}),
         ("seed", "seed must be an integer", {}),
         ("designs", r"designs must be a list of Full\(\), Sampled\(n\) or Adaptive", {}),

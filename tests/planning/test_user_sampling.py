@@ -28,8 +28,8 @@ def test_hoeffding_example_of_the_text() -> None:
     """t = 0.02 with 10,000 users: more than 99.9 % confidence, by 2 exp(-2 m t^2)."""
     level = 1 - 2 * math.exp(-2 * 10_000 * 0.02**2)
     assert level > 0.999
-    assert hoeffding_margin(10_000, level=level) == pytest.approx(0.02, rel=1e-9)
-    assert users_by_hoeffding(0.02, level=level) == pytest.approx(10_000, abs=1)
+    assert hoeffding_margin(10_000, confidence=level) == pytest.approx(0.02, rel=1e-9)
+    assert users_by_hoeffding(0.02, confidence=level) == pytest.approx(10_000, abs=1)
 
 
 def test_two_models_of_the_text_need_twice_the_users() -> None:
@@ -42,7 +42,7 @@ def test_two_models_of_the_text_need_twice_the_users() -> None:
 @pytest.mark.parametrize("n_models", [1, 7])
 def test_sizes_and_margins_are_inverse(population: int | None, n_models: int) -> None:
     for margin in (0.01, 0.02, 0.05):
-        options = {"n_models": n_models, "population": population, "level": 0.9}
+        options = {"n_models": n_models, "population": population, "confidence": 0.9}
         m = users_for_margin(margin, p=0.2, **options)
         assert margin_of_error(m, p=0.2, **options) == pytest.approx(margin, rel=1.1 / m)
         m = users_by_hoeffding(margin, **options)
@@ -68,8 +68,8 @@ def test_hoeffding_holds_for_the_worst_metric_without_replacement() -> None:
     rng = np.random.default_rng(2)
     M, m, B = 200, 100, 2_000
     values = np.repeat([0.0, 1.0], M // 2)
-    t = hoeffding_margin(m, level=0.9, population=M)
-    assert t < hoeffding_margin(m, level=0.9)
+    t = hoeffding_margin(m, confidence=0.9, population=M)
+    assert t < hoeffding_margin(m, confidence=0.9)
     off = sum(abs(rng.choice(values, m, replace=False).mean() - 0.5) >= t for _ in range(B))
     assert off <= stats.binom.ppf(1 - 1e-4, B, 0.1)
 
@@ -104,7 +104,7 @@ def test_bonferroni_does_not_multiply_by_the_number_of_models() -> None:
     z = stats.norm.ppf([1 - 0.025, 1 - 0.0025])
     assert ten / one == pytest.approx((z[1] / z[0]) ** 2, rel=1e-4)
     # The size of 45 comparisons is that of a test at 0.05 / 45.
-    strict = users_to_detect(0.02, level=1 - 0.05 / 45)
+    strict = users_to_detect(0.02, confidence=1 - 0.05 / 45)
     assert users_to_detect(0.02, n_comparisons=45) == strict
 
 
@@ -123,7 +123,7 @@ def test_no_more_users_than_there_are() -> None:
         (lambda: margin_of_error(11, p=1.2), "p must be from 0 to 1"),
         (lambda: margin_of_error(11, std=-1.0), "std must be at least 0"),
         (lambda: users_for_margin(0.0), "margin must be positive"),
-        (lambda: users_for_margin(0.1, level=95), "level must be between 0 and 1"),
+        (lambda: users_for_margin(0.1, confidence=95), "confidence must be between 0 and 1"),
         (lambda: users_for_margin(0.1, n_models=0), "at least 1"),
         (lambda: users_by_hoeffding(-1), "margin must be positive"),
         (lambda: users_to_detect(0.1, power=0.2), "power must be from 0.5"),

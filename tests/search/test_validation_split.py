@@ -111,7 +111,7 @@ def test_a_validation_split_that_holds_test_pairs_is_refused() -> None:
         (EASE, {"l2": [1.0]}, {"strategy": "random", "n_trials": 0}, "n_trials must be a whole"),
         (EASE, {"l2": [1.0]}, {"prune": 1.5}, "prune must be a probability below 1"),
         (EASE, {"l2": [1.0]}, {"keep": 0}, "keep must be at least 1"),
-        (EASE, {"l2": [1.0]}, {"level": 95}, "level must be between 0 and 1"),
+        (EASE, {"l2": [1.0]}, {"confidence": 95}, "confidence must be between 0 and 1"),
         (EASE, {"l2": [1.0]}, {"candidates": "some"}, "candidates must be 'unseen' or 'all'"),
         (EASE, {"l2": [1.0]}, {"design": tr.FixedNegatives([[1]])}, "design must be Full, Sampled"),
         (EASE, {"l2": [1.0]}, {"design": tr.Users(5), "prune": 0.1}, "design must be Full, Samp"),

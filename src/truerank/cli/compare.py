@@ -128,7 +128,7 @@ def compare(
     read = {name: said.read(path) for name, path in named.items()}
     metrics = fitting_metrics(metrics, bool(metric), read.values())
     verdict = compare_tables(
-        read, metrics, method=method, test=test, correction=correction, level=confidence,
+        read, metrics, method=method, test=test, correction=correction, confidence=confidence,
         align=align, baseline=baseline, n_boot=n_boot, seed=seed,  # type: ignore[arg-type]
         population=population,  # type: ignore[arg-type]
     )  # fmt: skip
@@ -186,12 +186,12 @@ def _print_models(verdict: Verdict) -> None:
         blind_here = any(verdict.estimates[m][metric].diagnostics.blind for m in order)
         blind = blind or blind_here
         known = ["samples alone"] * blind_here  # what is known comes first
-        interval = f"{verdict.level:.0%} interval, {verdict.about}"
+        interval = f"{verdict.confidence:.0%} interval, {verdict.about}"
         heads = [metric, *known, "value", "± se", interval, "best", "group"]
         rows: list[tuple[str, ...]] = []
         for model in order:
             one = verdict.estimates[model][metric]
-            low, high = one.interval(verdict.level)
+            low, high = one.interval(verdict.confidence)
             letters = [chr(ord("a") + k) for k, group in enumerate(groups) if model in group]
             rows.append(
                 (
@@ -218,7 +218,7 @@ def _print_pairs(verdict: Verdict) -> None:
     for metric in verdict.metrics:
         shown = [row for row in verdict.comparisons if row.metric == metric]
         guessed = any(row.extrapolated for row in shown)
-        interval = f"{verdict.level:.0%} interval, {verdict.about}"
+        interval = f"{verdict.confidence:.0%} interval, {verdict.about}"
         print_table(
             (
                 metric, *["samples alone"] * guessed, "difference", "± se", interval, "p",

@@ -97,8 +97,8 @@ def estimate(
     with Progress("estimating", total=len(tables)) as bar:
         for path, table in tables.items():
             results[path] = estimates_of(
-                table, metrics, method, n_boot=n_boot, seed=seed, bounds=bounds, level=confidence,
-                population=users,
+                table, metrics, method, n_boot=n_boot, seed=seed, bounds=bounds,
+                confidence=confidence, population=users,
             )  # fmt: skip
             bar.advance()
     if as_json:
@@ -123,7 +123,8 @@ def _as_dict(
         "n_users": table.n_users,
         "n_items": int(table.n_items.max()),
         "scored_per_row": float(table.n_scored.sum() / _rows(table)),
-        "level": confidence,
+        "confidence": confidence,
+        "level": confidence,  # its old name, for one release
         "estimates": rows,
     }
 

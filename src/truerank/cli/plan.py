@@ -115,7 +115,7 @@ def plan(
     made = make_plan(
         n_items or 0, n_users or 0, wanted, expected=expected, pilot=table,
         rel_error=rel_error, abs_error=abs_error, detect=detect, correlation=correlation,
-        power=power, level=confidence, pairs_per_second=pairs_per_second, seed=seed,
+        power=power, confidence=confidence, pairs_per_second=pairs_per_second, seed=seed,
         population=population,  # type: ignore[arg-type]
     )  # fmt: skip
     if as_json:

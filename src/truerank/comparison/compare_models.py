@@ -15,6 +15,7 @@ from truerank.comparison.differences import difference
 from truerank.comparison.standings import chance_of_being_best, indistinguishable_groups
 from truerank.comparison.verdict import Comparison, Verdict
 from truerank.data.id_order import distinct_ids
+from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidArgumentError, InvalidDataError, joined, option
 from truerank.estimators import Estimate, Sample, estimate, prepare
 from truerank.estimators.estimate_metrics import check_resamples
@@ -30,6 +31,7 @@ FEWEST_RESAMPLES = 100
 """Fewer give no percentiles worth the name."""
 
 
+@renamed_parameters(level="confidence")
 def compare(
     tables: Mapping[str, RankTable | Sample],
     metrics: MetricLike | Sequence[MetricLike],
@@ -37,7 +39,7 @@ def compare(
     method: str = "auto",
     test: str = "auto",
     correction: str = "holm",
-    level: float = 0.95,
+    confidence: float = 0.95,
     align: Alignment = "refuse",
     baseline: str | None = None,
     n_boot: int = 1000,
@@ -57,7 +59,7 @@ def compare(
             otherwise; for estimates z from joint resamples. Names of others are in
             :data:`truerank.comparison.TESTS`.
         correction: ``holm``, ``bonferroni``, ``benjamini-hochberg`` or ``none``, over all rows.
-        level: Of the intervals; the tests have size 1 - level.
+        confidence: Of the intervals; the tests have size 1 - confidence.
         align: ``refuse`` tables with different rows, or keep the ``common`` ones.
         baseline: Compare the others with this model only: fewer questions, more power.
         n_boot: Resamples of the users, common to all models.
@@ -82,7 +84,7 @@ def compare(
     (('better', 'worse'), 'mcnemar')
     """
     wanted = _metrics(metrics)
-    given = _checked(tables, baseline, level, n_boot)
+    given = _checked(tables, baseline, confidence, n_boot)
     population = checked_population(population)
     rows = _aligned(given, align)
     samples = {name: _prepared(tables[name], table) for name, table in rows.items()}
@@ -90,11 +92,11 @@ def compare(
     estimates, resampled = {}, {}
     with Progress("estimating", total=len(rows), enabled=progress) as bar:
         for name, sample in samples.items():
-            found = _estimates(sample, wanted, method, n_boot, seed, bounds, level, population)
+            found = _estimates(sample, wanted, method, n_boot, seed, bounds, confidence, population)
             estimates[name] = resampled[name] = found
             if population == "finite":  # a difference is shrunk as one, from full resamples
                 resampled[name] = _estimates(
-                    sample, wanted, method, n_boot, seed, False, level, "infinite"
+                    sample, wanted, method, n_boot, seed, False, confidence, "infinite"
                 )
             bar.advance()
     models = sorted(rows, key=lambda name: -estimates[name][str(wanted[0])].value)
@@ -105,8 +107,8 @@ def compare(
     )
     comparisons = _comparisons(
         samples, (estimates, resampled), wanted, pairs,
-        method=method, test=test, correction=correction, level=level, n_boot=n_boot, seed=seed,
-        population=population, n_population=n_population,
+        method=method, test=test, correction=correction, confidence=confidence,
+        n_boot=n_boot, seed=seed, population=population, n_population=n_population,
     )  # fmt: skip
     replicates = {
         str(m): np.array([estimates[name][str(m)].replicates for name in models]) for m in wanted
@@ -121,7 +123,7 @@ def compare(
             for metric, values in replicates.items()
         },
         groups={} if baseline is not None else _groups(models, wanted, estimates, comparisons),
-        level=level,
+        confidence=confidence,
         correction=correction,
         method=method,
         baseline=baseline,
@@ -175,7 +177,7 @@ def _metrics(metrics: MetricLike | Sequence[MetricLike]) -> list[Metric]:
 
 
 def _checked(
-    tables: Mapping[str, RankTable | Sample], baseline: str | None, level: float, n_boot: int
+    tables: Mapping[str, RankTable | Sample], baseline: str | None, confidence: float, n_boot: int
 ) -> dict[str, RankTable]:
     """The tables alone, if everything asked for can be had."""
     if len(tables) < 2:
@@ -194,8 +196,8 @@ def _checked(
         found[name] = table
     if baseline is not None and baseline not in tables:
         raise InvalidArgumentError("baseline", baseline, f"one of {', '.join(tables)}")
-    if not 0 < level < 1:
-        raise InvalidArgumentError("level", level, "between 0 and 1")
+    if not 0 < confidence < 1:
+        raise InvalidArgumentError("confidence", confidence, "between 0 and 1")
     check_resamples(n_boot, fewest=FEWEST_RESAMPLES)
     return found
 
@@ -207,14 +209,15 @@ def _estimates(
     n_boot: int,
     seed: int,
     bounds: bool,
-    level: float,
+    confidence: float,
     population: Population,
 ) -> dict[str, Estimate]:
     # Exact ranks need no method: what is known is not estimated.
     chosen = "auto" if sample.exact else method
     found = estimate(
         sample, metrics, chosen,
-        n_boot=n_boot, seed=seed, bounds=bounds, level=level, paired=True, population=population,
+        n_boot=n_boot, seed=seed, bounds=bounds, confidence=confidence, paired=True,
+        population=population,
     )  # fmt: skip
     return {e.metric: e for e in found}
 
@@ -228,7 +231,7 @@ def _comparisons(
     method: str,
     test: str,
     correction: str,
-    level: float,
+    confidence: float,
     n_boot: int,
     seed: int,
     population: Population,
@@ -242,7 +245,7 @@ def _comparisons(
             both = (samples[names[0]], samples[names[1]])
             d = difference(
                 both, free, metric,
-                method=method, test=test, level=level, n_resamples=n_boot, seed=seed,
+                method=method, test=test, confidence=confidence, n_resamples=n_boot, seed=seed,
                 population=population,
             )  # fmt: skip
             doubt = joined("; ", filter(None, (doubts(names, both, (a, b)), d.note)))
@@ -264,7 +267,7 @@ def _comparisons(
             p_value=d.p_value,
             p_adjusted=float(p),
             effect_size=d.effect_size,
-            significant=bool(p < 1 - level),
+            significant=bool(p < 1 - confidence),
             test=d.test,
             n_users=both[0].n_users,
             population=population,

@@ -70,7 +70,7 @@ def difference(
     metric: Metric,
     *,
     test: str,
-    level: float,
+    confidence: float,
     n_resamples: int,
     seed: int,
     method: str = "auto",
@@ -96,12 +96,12 @@ def difference(
             value = estimates[0].value - estimates[1].value
             ratio = difference_ratio(samples, metric, drawn, method=method, seed=seed)
             drawn = value + ratio**0.5 * (drawn - value)
-        return _from_resamples(estimates, drawn, metric, test=test, level=level)
+        return _from_resamples(estimates, drawn, metric, test=test, confidence=confidence)
     a, b = (table.per_user(metric)[1] for table in tables)
     weight = _user_weight(tables[0])
     chosen = choose_test(a, b, weight=weight) if test == "auto" else test
     outcome = run_test(chosen, a, b, seed=seed, n_resamples=n_resamples, weight=weight)
-    half = _t(len(a), level) * outcome.std_error
+    half = _t(len(a), confidence) * outcome.std_error
     low, high = _within(metric, outcome.difference - half, outcome.difference + half)
     return Difference(
         value=outcome.difference,
@@ -165,14 +165,14 @@ def _from_resamples(
     metric: Metric,
     *,
     test: str,
-    level: float,
+    confidence: float,
 ) -> Difference:
     r"""The difference with the interval that belongs to its test, so that they never disagree.
 
     ``z``: :math:`d \pm z\,\mathrm{SE}`. ``bootstrap``: :math:`d \pm q`, with q the quantile of
     :math:`|d^{(b)} - d|`, whose tail beyond :math:`|d|` is p. Where n users all speak for one
     model, chance would let them do so with probability :math:`2^{1 - n}`: p is never below it, and
-    where that exceeds 1 - level no interval is given.
+    where that exceeds 1 - confidence no interval is given.
     """
     a, b = estimates
     value = a.value - b.value
@@ -185,11 +185,11 @@ def _from_resamples(
     elif test == "bootstrap":
         far = abs(drawn - value)
         p = float((1 + (far >= abs(value)).sum()) / (1 + len(drawn)))
-        half = float(np.quantile(far, level))
+        half = float(np.quantile(far, confidence))
     else:
         p = float(2 * stats.norm.sf(abs(value) / error))
-        half = float(stats.norm.ppf(0.5 + level / 2)) * error
-    if least_p > 1 - level:
+        half = float(stats.norm.ppf(0.5 + confidence / 2)) * error
+    if least_p > 1 - confidence:
         half, note = float("nan"), ONE_USER if a.n_users == 1 else FEW_USERS
     low, high = _within(metric, value - half, value + half)
     return Difference(
@@ -209,5 +209,5 @@ def _user_weight(table: RankTable) -> Float | None:
     return None if np.ptp(table.weight) == 0 else table.user_weight
 
 
-def _t(n: int, level: float) -> float:
-    return float(stats.t.ppf(0.5 + level / 2, n - 1)) if n > 1 else float("nan")
+def _t(n: int, confidence: float) -> float:
+    return float(stats.t.ppf(0.5 + confidence / 2, n - 1)) if n > 1 else float("nan")

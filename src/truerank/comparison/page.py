@@ -103,8 +103,8 @@ def _differences(verdict: Verdict) -> Section:
         charts.append(
             Chart(
                 f"Differences on {metric}",
-                f"{verdict.level:.0%} intervals for {verdict.about}, each for itself; a bar that "
-                "crosses zero may be chance. Hollow: see the trust column.",
+                f"{verdict.confidence:.0%} intervals for {verdict.about}, each for itself; a bar "
+                "that crosses zero may be chance. Hollow: see the trust column.",
                 f"difference in {metric}", "", [series], kind="intervals", zero_line=True,
             )
         )  # fmt: skip
@@ -136,7 +136,7 @@ def _curves(verdict: Verdict, drawn: dict[str, list[Curve]]) -> Section:
         charts.append(
             Chart(
                 f"{family} at every K",
-                f"Bands: {verdict.level:.0%} intervals for {verdict.about}."
+                f"Bands: {verdict.confidence:.0%} intervals for {verdict.about}."
                 + (" Hollow: extrapolated, the samples are blind to that K." if blind else "")
                 + (" Dashed: the sampled ranks taken as they are." if naive else ""),
                 "K", f"{family}@K", series, x_log=True,
@@ -249,8 +249,8 @@ def _origin(verdict: Verdict) -> Section:
     flags = " ".join(f"--metric {metric}" for metric in verdict.metrics)
     command = (
         f"truerank compare {names} {flags} --method {verdict.method} "
-        f"--correction {verdict.correction} --confidence {verdict.level} --seed {verdict.seed} "
-        f"--population {verdict.population} --html report.html"
+        f"--correction {verdict.correction} --confidence {verdict.confidence} "
+        f"--seed {verdict.seed} --population {verdict.population} --html report.html"
     )
     machine = f"truerank {__version__}, numpy {np.__version__}, Python {platform.python_version()}"
     notes = [

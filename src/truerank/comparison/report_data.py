@@ -64,7 +64,7 @@ def curves(verdict: Verdict, family: str, blind: Mapping[str, frozenset[int]]) -
             paired=not exact,
             population=verdict.population,
         )
-        ends = np.array([e.interval(verdict.level) for e in estimates])
+        ends = np.array([e.interval(verdict.confidence) for e in estimates])
         found.append(
             Curve(
                 model=model,
@@ -83,7 +83,7 @@ def blind_by_model(verdict: Verdict) -> dict[str, frozenset[int]]:
     """The cutoffs of the curves that the samples of each model do not see."""
     cutoffs = _cutoffs(verdict)
     return {
-        model: blind_cutoffs(sample, cutoffs, method=verdict.method, level=verdict.level)
+        model: blind_cutoffs(sample, cutoffs, method=verdict.method, confidence=verdict.confidence)
         for model, sample in verdict.samples.items()
     }
 

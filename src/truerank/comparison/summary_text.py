@@ -116,7 +116,7 @@ def _values(verdict: Verdict, row: Comparison, first: str) -> str:
             f"extrapolated {values}"
         )
     return (
-        f"{values}, {change} ({verdict.level:.0%} interval {low:+.4f} to {high:+.4f}, "
+        f"{values}, {change} ({verdict.confidence:.0%} interval {low:+.4f} to {high:+.4f}, "
         f"adjusted {p_words(row.p_adjusted)})"
     )
 
@@ -130,7 +130,7 @@ def _needed(verdict: Verdict, row: Comparison) -> str:
     if verdict.population == "finite":
         return "; ranking all of them in full would settle it"
     normal = NormalDist()
-    reach = normal.inv_cdf(0.5 + verdict.level / 2) + normal.inv_cdf(POWER)
+    reach = normal.inv_cdf(0.5 + verdict.confidence / 2) + normal.inv_cdf(POWER)
     needed = verdict.n_users * (reach * row.std_error / row.difference) ** 2
     if not verdict.n_users < needed < 1e9:
         return ""

@@ -71,11 +71,11 @@ def comparisons_table(verdict: Verdict) -> Table:
         for row in verdict.comparisons
     ]
     heads = [
-        "metric", "a", "b", "a - b", f"{verdict.level:.0%} interval", "p",
+        "metric", "a", "b", "a - b", f"{verdict.confidence:.0%} interval", "p",
         f"p, {verdict.correction}", "effect", "test", "trust",
     ]  # fmt: skip
     caption = (
-        f"Differences for {verdict.about}. * significant at {1 - verdict.level:.2g} after the "
+        f"Differences for {verdict.about}. * significant at {1 - verdict.confidence:.2g} after the "
         f"correction ({verdict.correction}) over all {len(verdict.comparisons)} rows. Trust: why "
         "not to rely on a row."
     )

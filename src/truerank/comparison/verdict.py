@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from truerank.comparison.differences import KNOWN
 from truerank.comparison.summary_text import sentence
+from truerank.deprecation import renamed_parameters
 from truerank.errors import MissingExtraError
 from truerank.estimators import Estimate, Sample
 from truerank.estimators.population import Population
@@ -36,12 +37,12 @@ class Comparison:
         value_b: That of the second.
         difference: ``value_a - value_b``.
         std_error: Of the difference, over users, with the samples that both models share.
-        low: Lower end of the difference's interval at the verdict's level, not adjusted.
+        low: Lower end of the difference's interval at the verdict's confidence, not adjusted.
         high: Upper end.
         p_value: Two-sided, of no difference; 0 or 1 where the difference is known.
         p_adjusted: The same, corrected for all comparisons of the verdict.
         effect_size: Standardised difference; its kind is the test's.
-        significant: Whether ``p_adjusted`` is below 1 - level.
+        significant: Whether ``p_adjusted`` is below 1 - confidence.
         test: Name of the test; ``known`` where every user there is was ranked in full.
         n_users: Users behind it.
         population: Whose difference: that of future users (``infinite``), or of the users there
@@ -77,6 +78,7 @@ class Comparison:
         return self.test == KNOWN
 
 
+@renamed_parameters(level="confidence")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """Which models differ, by how much, how surely: what :func:`truerank.compare` found.
@@ -90,7 +92,7 @@ class Verdict:
             first. A probability in so far as the resamples stand for what users there may be.
         groups: ``groups[metric]``: largest sets of models that cannot be told apart, best first.
             They may overlap: being indistinguishable is not transitive.
-        level: Of the intervals; 1 - level is the size of the tests.
+        confidence: Of the intervals; 1 - confidence is the size of the tests.
         correction: For several comparisons.
         method: Of the estimates.
         baseline: The model that the others were compared with; None for all pairs.
@@ -110,7 +112,7 @@ class Verdict:
     comparisons: tuple[Comparison, ...]
     best: Mapping[str, Mapping[str, float]]
     groups: Mapping[str, tuple[tuple[str, ...], ...]]
-    level: float
+    confidence: float
     correction: str
     method: str
     baseline: str | None
@@ -164,7 +166,8 @@ class Verdict:
             "comparisons": [asdict(row) for row in self.comparisons],
             "best": {metric: dict(row) for metric, row in self.best.items()},
             "groups": {metric: [list(g) for g in row] for metric, row in self.groups.items()},
-            "level": self.level,
+            "confidence": self.confidence,
+            "level": self.confidence,  # its old name, for one release
             "correction": self.correction,
             "method": self.method,
             "baseline": self.baseline,

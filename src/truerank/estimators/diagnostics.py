@@ -30,7 +30,7 @@ def diagnose(
     method: str,
     scale: float,
     bounds: bool,
-    level: float,
+    confidence: float,
 ) -> list[Diagnostics]:
     """Diagnostics of each metric. ``scale`` turns sums over the distribution into values."""
     sample, problem = weighting.sample, weighting.problem
@@ -49,7 +49,7 @@ def diagnose(
             scored=scored, examined=sample.exact, suspicions=suspicions, notes=notes
         )
         return [unbounded for _ in metrics]
-    found = weighting.compatible(level, shares)
+    found = weighting.compatible(confidence, shares)
     cutoffs = sorted({metric.k for metric in metrics if metric.k is not None})
     spot = None
     if cutoffs:
@@ -72,7 +72,7 @@ def diagnose(
         possible = low if method == "naive" else float(np.clip(value, low, high))
         blind = is_blind(found, (low, high), value=possible, n_rows=problem.n_rows)
         spotted = spot is not None and metric.k in spot.blind
-        said = [_range_sentence(metric, low, high, level), *common]
+        said = [_range_sentence(metric, low, high, confidence), *common]
         if blind and not spotted:
             advice = next_design(header.design)
             said.append(f"the samples hardly determine {metric}: it rests on smoothness; {advice}")
@@ -108,7 +108,7 @@ def blind_cutoffs(
     ks: Sequence[int],
     *,
     method: str = "auto",
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> frozenset[int]:
     """Which cutoffs the samples do not see; none of them for exact ranks.
 
@@ -116,15 +116,15 @@ def blind_cutoffs(
         ranks: A table, counts, or either as :func:`truerank.estimators.prepare` made it.
         ks: Cutoffs to judge.
         method: Whose values they are judged at.
-        level: Confidence of the bounds.
+        confidence: Confidence of the bounds.
     """
     sample = prepare(ranks)
     if sample.exact:
         return frozenset()
     weighting, estimator = sample.by_user, make_method(method, {})
     spot = blind_spot(
-        weighting.problem, weighting.own_shares, ks=ks, level=level,
-        allowed=weighting.compatible(level), value=_own_value(weighting, estimator),
+        weighting.problem, weighting.own_shares, ks=ks, confidence=confidence,
+        allowed=weighting.compatible(confidence), value=_own_value(weighting, estimator),
     )  # fmt: skip
     return frozenset(spot.blind)
 
@@ -178,8 +178,8 @@ def _uneven(problem: Problem) -> list[str]:
     return [said]
 
 
-def _range_sentence(metric: Metric, low: float, high: float, level: float) -> str:
+def _range_sentence(metric: Metric, low: float, high: float, confidence: float) -> str:
     return (
         f"from these samples alone {metric} lies between {low:.3g} and {high:.3g} "
-        f"at {level:.0%} confidence"
+        f"at {confidence:.0%} confidence"
     )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Float
+from truerank.deprecation import renamed_parameters
 from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError, option
 from truerank.estimators.diagnostics import diagnose, exact_diagnostics
 from truerank.estimators.finite import finite_note, finite_ratio, sampled_fraction, user_part
@@ -31,6 +32,7 @@ FEW_USERS = 30
 """Below this many users neither resampling nor a normal interval means much."""
 
 
+@renamed_parameters(level="confidence")
 def estimate(
     table: RankTable | RankCounts | Sample,
     metrics: MetricLike | Sequence[MetricLike],
@@ -39,7 +41,7 @@ def estimate(
     n_boot: int | None = None,
     seed: int = 0,
     bounds: bool = True,
-    level: float = 0.95,
+    confidence: float = 0.95,
     paired: bool = False,
     population: Population = "infinite",
     **parameters: Any,
@@ -57,7 +59,7 @@ def estimate(
             (100 for methods that solve a convex problem each time). 0 for none.
         seed: Seed of the resamples.
         bounds: Compute identification bounds for the diagnostics.
-        level: Confidence of the identification bounds.
+        confidence: Confidence of the identification bounds.
         paired: Resample users by their number in ascending order of ids: replicates of tables
             with the same users, seed and ``n_boot`` then belong together and can be subtracted.
         population: Whose metric is wanted. ``infinite``: that of future users, of whom the table's
@@ -76,7 +78,7 @@ def estimate(
     wanted = _metrics(metrics)
     sample = prepare(table)
     for said in sample.suspicions:
-        warnings.warn(said, DataWarning, stacklevel=2)
+        warnings.warn(said, DataWarning, stacklevel=3)
     _check_cutoffs(wanted, sample)
     population = checked_population(population)
     fraction = sampled_fraction(sample.ranks, population)
@@ -102,7 +104,7 @@ def estimate(
         values = factors * weighting.values(estimator, group, shares, drawn)
         notes = diagnose(
             weighting, group, shares[:, 0], values[:, 0], estimator=estimator, method=chosen,
-            scale=float(factors[0]), bounds=bounds, level=level,
+            scale=float(factors[0]), bounds=bounds, confidence=confidence,
         )  # fmt: skip
         mass = None
         if fraction > 0 and chosen not in ("exact", "naive"):

@@ -26,7 +26,7 @@ def checked_population(population: str) -> Population:
             "population='auto' now means 'infinite', future users, for every design; say "
             "population='finite' for the metric of the users there are",
             DeprecationWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         return "infinite"
     if population not in get_args(Population):

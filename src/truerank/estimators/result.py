@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidArgumentError
 from truerank.estimators.population import Population
 from truerank.estimators.summary_text import estimate_text
@@ -88,7 +89,8 @@ class Estimate:
             and self.n_users == self.n_population
         )
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
+    @renamed_parameters(level="confidence")
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         r"""Percentiles over resamples of the users; normal where there are fewer than 100.
 
         It is about the metric of :attr:`population`, and cut at the metric's limits. How often it
@@ -100,18 +102,18 @@ class Estimate:
         :math:`\alpha/2`, could be at either limit of the metric, so the interval is
         :math:`v - s\,(v - \min)` to :math:`v + s\,(\max - v)`: for v = 0 the rule of three.
         """
-        if not 0 < level < 1:
-            raise InvalidArgumentError("level", level, "between 0 and 1")
+        if not 0 < confidence < 1:
+            raise InvalidArgumentError("confidence", confidence, "between 0 and 1")
         if math.isnan(self.std_error):
             return math.nan, math.nan
         future = self.population == "infinite"
         if future and self.std_error < NO_SPREAD and np.isfinite(self.limits).all():
-            unseen = 1.0 - ((1.0 - level) / 2) ** (1.0 / self.n_users)
+            unseen = 1.0 - ((1.0 - confidence) / 2) ** (1.0 / self.n_users)
             ends = self.value + unseen * (np.array(self.limits) - self.value)
         elif len(self.replicates) >= 100:
-            ends = np.quantile(self.replicates, [(1 - level) / 2, (1 + level) / 2])
+            ends = np.quantile(self.replicates, [(1 - confidence) / 2, (1 + confidence) / 2])
         else:
-            half = float(stats.norm.ppf(0.5 + level / 2)) * self.std_error
+            half = float(stats.norm.ppf(0.5 + confidence / 2)) * self.std_error
             ends = np.array([self.value - half, self.value + half])
         low, high = np.clip(ends, *self.limits)
         return float(low), float(high)

@@ -331,13 +331,15 @@ class Weighting:
             return float(self.problem.grid.metric_values(metric) @ self.mass(estimator))
         return float(estimator.values(self.problem, [metric], self.own_shares)[0])
 
-    def compatible(self, level: float, shares: Float | None = None) -> CompatibleSet:
+    def compatible(self, confidence: float, shares: Float | None = None) -> CompatibleSet:
         """All distributions that the sample allows; its shares, if they are at hand."""
-        if level not in self._sets:
+        if confidence not in self._sets:
             own = self.own_shares if shares is None else shares
             stages = self.sample.ranks.header.stages
-            self._sets[level] = compatible_set(self.problem, own, level=level, stages=stages)
-        return self._sets[level]
+            self._sets[confidence] = compatible_set(
+                self.problem, own, confidence=confidence, stages=stages
+            )
+        return self._sets[confidence]
 
 
 def prepare(ranks: RankTable | RankCounts | Sample) -> Sample:

@@ -6,8 +6,8 @@ What is wanted is one of three:
   part of its value or absolute, for future users, of whom those there are are a sample; with
   ``population="finite"`` about the metric of these users ranked in full. A 95 % interval is about
   twice as wide on either side.
-* ``detect``: a difference between two models that a paired test of size ``1 - level`` finds with
-  probability ``power``, for future users: the users are a sample even if all
+* ``detect``: a difference between two models that a paired test of size ``1 - confidence`` finds
+  with probability ``power``, for future users: the users are a sample even if all
   are ranked. The error of the difference must be at most :math:`d / (z_{\alpha/2} + z_\beta)`.
 
 The error of a difference, with :math:`\rho` the correlation of the models' values over users,
@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidArgumentError
 from truerank.estimators.population import Population, checked_population
 from truerank.execution import Progress
@@ -57,6 +58,7 @@ RULE_OF_THUMB = 10_000
 _LADDER = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 
 
+@renamed_parameters(level="confidence")
 def plan(
     n_items: int,
     n_users: int,
@@ -69,7 +71,7 @@ def plan(
     detect: float | None = None,
     correlation: float = 0.5,
     power: float = 0.8,
-    level: float = 0.95,
+    confidence: float = 0.95,
     pairs_per_second: float | tuple[float, float] | None = None,
     designs: Sequence[InnerDesign] | None = None,
     population: Population = "infinite",
@@ -91,7 +93,7 @@ def plan(
         detect: Difference of two models to be found.
         correlation: Of the two models' values over users, for ``detect``.
         power: Probability to find it.
-        level: 1 - level is the size of the test.
+        confidence: 1 - confidence is the size of the test.
         pairs_per_second: Speed of scoring: one number, or (full, sampled). Measured if not given.
         designs: Ways to rank a user; a list that suits the catalogue if not given.
         population: Whose metric the error is about: ``infinite``, future users, of whom the
@@ -116,7 +118,7 @@ def plan(
     n_items, n_users, trials = checked_sizes(n_items, n_users, trials, chosen)
     checked_seed(seed)
     wanted = PrecisionTarget.of(
-        rel_error, abs_error, detect, correlation=correlation, power=power, level=level,
+        rel_error, abs_error, detect, correlation=correlation, power=power, confidence=confidence,
         population=checked_population(population),
     )  # fmt: skip
     distributions, value, source = _assumed(n_items, chosen, expected, pilot, seed)

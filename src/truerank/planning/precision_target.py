@@ -24,7 +24,7 @@ class PrecisionTarget:
     size: float
     correlation: float
     power: float
-    level: float
+    confidence: float
     population: Population
 
     @classmethod
@@ -36,7 +36,7 @@ class PrecisionTarget:
         *,
         correlation: float,
         power: float,
-        level: float,
+        confidence: float,
         population: Population = "infinite",
     ) -> PrecisionTarget:
         """The one of the three that was given."""
@@ -57,21 +57,21 @@ class PrecisionTarget:
             raise InvalidArgumentError("correlation", correlation, "from -1 to below 1")
         if not (is_finite(power) and 0.5 <= power < 1):
             raise InvalidArgumentError("power", power, "from 0.5 to below 1")
-        if not (is_finite(level) and 0 < level < 1):
-            raise InvalidArgumentError("level", level, "between 0 and 1")
+        if not (is_finite(confidence) and 0 < confidence < 1):
+            raise InvalidArgumentError("confidence", confidence, "between 0 and 1")
         if kind == "detect" and population == "finite":
             raise InvalidArgumentError(
                 "population", population, "'infinite' for detect: a test is about future users",
                 "for the users there are, ask for an error: rel_error= or abs_error=",
             )  # fmt: skip
         return cls(
-            kind=kind, size=float(size), correlation=correlation, power=power, level=level,
-            population=population,
+            kind=kind, size=float(size), correlation=correlation, power=power,
+            confidence=confidence, population=population,
         )  # fmt: skip
 
     @property
     def _certainty(self) -> float:
-        return critical_value(self.level, 1) + normal_quantile(self.power)
+        return critical_value(self.confidence, 1) + normal_quantile(self.power)
 
     def target(self, value: float) -> float:
         """The largest error that fulfils it, absolute."""
@@ -113,7 +113,7 @@ class PrecisionTarget:
         if self.kind == "detect":
             return (
                 f"a difference of {self.size:g} for future users, found with {self.power:.0%} "
-                f"power at {1 - self.level:.0%}, correlation {self.correlation:g}"
+                f"power at {1 - self.confidence:.0%}, correlation {self.correlation:g}"
             )
         whom = "future users" if self.population == "infinite" else "the users there are"
         if self.kind == "rel_error":

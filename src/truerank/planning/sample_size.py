@@ -22,7 +22,7 @@ def users_to_detect(
     p: float = 0.5,
     std: float | None = None,
     power: float = 0.8,
-    level: float = 0.95,
+    confidence: float = 0.95,
     n_comparisons: int = 1,
     population: int | None = None,
 ) -> int:
@@ -41,7 +41,7 @@ def users_to_detect(
         p: Expected value of the metric, as a proportion; 0.5 is the worst case.
         std: Standard deviation of the values of single users, in place of p.
         power: Probability to find it.
-        level: 1 - level is the probability of a false alarm.
+        confidence: 1 - confidence is the probability of a false alarm.
         n_comparisons: Comparisons made at once: k (k - 1) / 2 for all pairs of k models.
         population: Users there are, M; None for future users (an infinite population).
 
@@ -49,7 +49,7 @@ def users_to_detect(
     (19207, 39244)
     """
     spread = math.sqrt(2.0) * spread_of(p, std)
-    return _needed(difference, spread, power, level, n_comparisons, population)
+    return _needed(difference, spread, power, confidence, n_comparisons, population)
 
 
 def users_to_detect_paired(
@@ -60,7 +60,7 @@ def users_to_detect_paired(
     correlation: float | None = None,
     discordance: float | None = None,
     power: float = 0.8,
-    level: float = 0.95,
+    confidence: float = 0.95,
     n_comparisons: int = 1,
     population: int | None = None,
 ) -> int:
@@ -81,7 +81,7 @@ def users_to_detect_paired(
         discordance: Part of the users on which the models differ, at least ``difference``.
             Exactly one of these two.
         power: Probability to find it.
-        level: 1 - level is the probability of a false alarm.
+        confidence: 1 - confidence is the probability of a false alarm.
         n_comparisons: Comparisons made at once: k (k - 1) / 2 for all pairs of k models.
         population: Users there are, M; None for future users (an infinite population).
 
@@ -105,19 +105,19 @@ def users_to_detect_paired(
         if correlation is None or not -1 <= correlation < 1:
             raise InvalidArgumentError("correlation", correlation, "from -1 to below 1")
         spread = math.sqrt(2.0 * (1.0 - correlation)) * spread_of(p, std)
-    return _needed(difference, spread, power, level, n_comparisons, population)
+    return _needed(difference, spread, power, confidence, n_comparisons, population)
 
 
 def _needed(
     difference: float,
     spread: float,
     power: float,
-    level: float,
+    confidence: float,
     n_comparisons: int,
     population: int | None,
 ) -> int:
     check_positive(difference=difference)
     if not 0.5 <= power < 1:
         raise InvalidArgumentError("power", power, "from 0.5 to below 1")
-    found = (critical_value(level, n_comparisons) + normal_quantile(power)) / difference
+    found = (critical_value(confidence, n_comparisons) + normal_quantile(power)) / difference
     return nearest_size((spread * found) ** 2, population)

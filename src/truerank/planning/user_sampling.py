@@ -43,7 +43,7 @@ def margin_of_error(
     *,
     p: float = 0.5,
     std: float | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
     n_models: int = 1,
     population: int | None = None,
 ) -> float:
@@ -61,7 +61,7 @@ def margin_of_error(
         p: Expected value of the metric, as a proportion; 0.5 is the worst case.
         std: Standard deviation of the values of single users, in place of p; at most 0.5 for
             values in [0, 1], so p = 0.5 is safe for every metric.
-        level: Confidence.
+        confidence: Confidence.
         n_models: Models for which the margin holds at once.
         population: Users there are, M; None for future users (an infinite population).
 
@@ -72,7 +72,7 @@ def margin_of_error(
     """
     m = _users("m", m, population)
     spread = spread_of(p, std)
-    return critical_value(level, n_models) * spread * math.sqrt(_left(m, population) / m)
+    return critical_value(confidence, n_models) * spread * math.sqrt(_left(m, population) / m)
 
 
 def users_for_margin(
@@ -80,7 +80,7 @@ def users_for_margin(
     *,
     p: float = 0.5,
     std: float | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
     n_models: int = 1,
     population: int | None = None,
 ) -> int:
@@ -99,7 +99,7 @@ def users_for_margin(
     2.05
     """
     check_positive(margin=margin)
-    needed = (spread_of(p, std) * critical_value(level, n_models) / margin) ** 2
+    needed = (spread_of(p, std) * critical_value(confidence, n_models) / margin) ** 2
     return nearest_size(needed, population)
 
 
@@ -107,7 +107,7 @@ def users_for_margin(
 
 
 def hoeffding_margin(
-    m: int, *, level: float = 0.95, n_models: int = 1, population: int | None = None
+    m: int, *, confidence: float = 0.95, n_models: int = 1, population: int | None = None
 ) -> float:
     r"""A margin that holds for any metric with values in [0, 1] and any number of users.
 
@@ -119,20 +119,20 @@ def hoeffding_margin(
 
     Args:
         m: Users in the sample.
-        level: Confidence, at least.
+        confidence: Confidence, at least.
         n_models: Models for which the margin holds at once.
         population: Users there are, M; None for future users (an infinite population).
 
-    >>> hoeffding_margin(10_000, level=0.999) < 0.02  # the example of the text
+    >>> hoeffding_margin(10_000, confidence=0.999) < 0.02  # the example of the text
     True
     """
     m = _users("m", m, population)
     left = 1.0 if population is None else 1.0 - (m - 1) / population
-    return math.sqrt(_log_odds(level, n_models) * left / (2 * m))
+    return math.sqrt(_log_odds(confidence, n_models) * left / (2 * m))
 
 
 def users_by_hoeffding(
-    margin: float, *, level: float = 0.95, n_models: int = 1, population: int | None = None
+    margin: float, *, confidence: float = 0.95, n_models: int = 1, population: int | None = None
 ) -> int:
     r"""Users that guarantee a margin for any metric with values in [0, 1] (``eq:hoeff_bound``).
 
@@ -147,7 +147,7 @@ def users_by_hoeffding(
     9596
     """
     check_positive(margin=margin)
-    L = _log_odds(level, n_models)
+    L = _log_odds(confidence, n_models)
     if population is None:
         return math.ceil(L / (2 * margin**2))
     M = _users("population", population)
@@ -157,9 +157,9 @@ def users_by_hoeffding(
 # ---------------------------------------------------------------- parts
 
 
-def critical_value(level: float, k: int) -> float:
+def critical_value(confidence: float, k: int) -> float:
     """The two-sided normal quantile, the error probability divided by k."""
-    return normal_quantile(1.0 - _alpha(level, k) / 2.0)
+    return normal_quantile(1.0 - _alpha(confidence, k) / 2.0)
 
 
 def normal_quantile(probability: float) -> float:
@@ -169,16 +169,16 @@ def normal_quantile(probability: float) -> float:
     return float(ndtri(probability))
 
 
-def _log_odds(level: float, k: int) -> float:
-    return math.log(2.0 / _alpha(level, k))
+def _log_odds(confidence: float, k: int) -> float:
+    return math.log(2.0 / _alpha(confidence, k))
 
 
-def _alpha(level: float, k: int) -> float:
-    if not 0 < level < 1:
-        raise InvalidArgumentError("level", level, "between 0 and 1")
+def _alpha(confidence: float, k: int) -> float:
+    if not 0 < confidence < 1:
+        raise InvalidArgumentError("confidence", confidence, "between 0 and 1")
     if k < 1:
         raise InvalidArgumentError("the number of models or comparisons", k, "at least 1")
-    return (1.0 - level) / k
+    return (1.0 - confidence) / k
 
 
 def spread_of(p: float, std: float | None) -> float:

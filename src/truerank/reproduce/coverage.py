@@ -86,7 +86,7 @@ def measure_coverage(
     *,
     repeats: int = 40,
     n_boot: int = 200,
-    level: float = 0.95,
+    confidence: float = 0.95,
     seed: int = 0,
     step: Callable[[], None] = lambda: None,
 ) -> tuple[list[Coverage], list[str]]:
@@ -97,7 +97,7 @@ def measure_coverage(
         plan: Designs in words, each with its methods.
         repeats: Simulated tables per design and truth.
         n_boot: Resamples behind each interval (half as many for methods slow to refit).
-        level: Level of the intervals.
+        confidence: Level of the intervals.
         seed: Of the first repeat.
         step: Called after each interval.
 
@@ -119,7 +119,7 @@ def measure_coverage(
                         n = max(100, n_boot // 2) if method in SLOW_TO_REFIT else n_boot
                         try:
                             values = fits.values(metrics, method, n_boot=n, seed=seed + repeat)
-                            low[method].append(_interval(values, level))
+                            low[method].append(_interval(values, confidence))
                         except InvalidDataError as error:
                             del low[method]
                             refusals.append(f"{pair.data}, {pair.model}, {words}: {error}")
@@ -154,9 +154,9 @@ def _draw(exact: RankTable, words: str, target: Target, seed: int) -> Fits:
     return Fits.of(simulate(exact, parse_design(words), seed=seed))
 
 
-def _interval(values: Float, level: float) -> Float:
+def _interval(values: Float, confidence: float) -> Float:
     """Low, high and the estimate: shape ``(3, metrics)``."""
-    ends = np.quantile(values[:, 1:], [(1 - level) / 2, (1 + level) / 2], axis=1)
+    ends = np.quantile(values[:, 1:], [(1 - confidence) / 2, (1 + confidence) / 2], axis=1)
     return np.concatenate([ends, values[None, :, 0]])
 
 

@@ -1,11 +1,11 @@
 r"""Which trials the winner cannot be told apart from.
 
 The winner :math:`w` is compared with each other trial on the users and samples they share. Trial
-:math:`i` stays in the set unless its p-value times :math:`J - 1` is below :math:`1 - \text{level}`,
+:math:`i` stays in the set unless its p-value times :math:`J - 1` is below 1 - ``confidence``,
 :math:`J` being all trials that were evaluated. The winner was chosen by the same data, but the
 truly best trial leaves the set only if *some* trial beats it significantly, one of :math:`J - 1`
 events; so the set holds the truly best trial (if it was compared) with probability at least
-``level``. Holm's steps would not have that property here.
+``confidence``. Holm's steps would not have that property here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def concluded(
     maker: Maker,
     space: Space,
     *,
-    level: float,
+    confidence: float,
 ) -> SearchResult:
     """The result of these trials.
 
@@ -42,15 +42,15 @@ def concluded(
         race: How they were examined.
         maker: Of the model.
         space: What was searched.
-        level: Of the comparison.
+        confidence: Of the comparison.
     """
     best = best_of(trials)
     if best is None:
         raise ValueError("no trial finished")
     names = _names(sorted(tables), trials, space)
-    verdict = _verdict(tables, names, best, race.examination, level)
+    verdict = _verdict(tables, names, best, race.examination, confidence)
     evaluated = sum(trial.status in ("finished", "pruned") for trial in trials)
-    apart = told_apart(verdict, evaluated - 1, level)
+    apart = told_apart(verdict, evaluated - 1, confidence)
     ordered = sorted(
         (t for t in trials if t.status == "finished" and t.number != best.number),
         key=lambda trial: (-trial.value, trial.number),
@@ -68,7 +68,7 @@ def concluded(
         model=maker.short_name,
         metric=str(exam.metric),
         validation=exam.validation,
-        level=level,
+        confidence=confidence,
         exact=exam.exact,
         share_scored=sum(trial.n_scored for trial in trials) / max(1, full * exam.all_pairs),
         certainty=certainty_of(tables[best.number], exam),
@@ -89,7 +89,7 @@ def _verdict(
     names: dict[int, str],
     best: Trial,
     exam: Examination,
-    level: float,
+    confidence: float,
 ) -> Verdict | None:
     if len(tables) < 2:
         return None
@@ -100,13 +100,13 @@ def _verdict(
     # Exact ranks have their test from the users' values; resamples only say how often each wins.
     exact = all(table.all_exact for table in tables.values())
     return compare(
-        named, exam.metric, method=exam.method, correction="bonferroni", level=level,
+        named, exam.metric, method=exam.method, correction="bonferroni", confidence=confidence,
         baseline=names[best.number], n_boot=FEWEST_RESAMPLES if exact else N_BOOT,
         seed=exam.seed, bounds=False, progress=False,
     )  # fmt: skip
 
 
-def told_apart(verdict: Verdict | None, n_others: int, level: float) -> set[str]:
+def told_apart(verdict: Verdict | None, n_others: int, confidence: float) -> set[str]:
     """Names of the trials that are significantly worse than the baseline, the winner."""
     rows = verdict.comparisons if verdict is not None else ()
-    return {row.a for row in rows if row.difference < 0 and row.p_value * n_others < 1 - level}
+    return {row.a for row in rows if row.difference < 0 and row.p_value * n_others < 1 - confidence}

@@ -11,6 +11,7 @@ import numpy as np
 from truerank.comparison import Verdict
 from truerank.comparison.summary_text import listed
 from truerank.data.interactions import Interactions
+from truerank.deprecation import renamed_parameters
 from truerank.errors import MissingExtraError
 from truerank.search.candidates import Maker
 from truerank.search.certainty import Certainty
@@ -31,6 +32,7 @@ FEWEST_FOR_EDGES = 3
 """Of two values, one is always at the edge."""
 
 
+@renamed_parameters(level="confidence")
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SearchResult:
     """What :func:`truerank.search` found; printing it shows the table and the sentence.
@@ -45,7 +47,7 @@ class SearchResult:
         model: Name of the model.
         metric: In the notation ``ndcg@10``.
         validation: The split that the trials were judged on.
-        level: Of the comparison.
+        confidence: Of the comparison.
         exact: Whether ranks were exact by design.
         share_scored: Pairs scored, as a part of what ranking every trial in full would score.
         certainty: What the design cost the best value in certainty; None where nothing was
@@ -60,7 +62,7 @@ class SearchResult:
     model: str
     metric: str
     validation: Split
-    level: float
+    confidence: float
     exact: bool
     share_scored: float
     certainty: Certainty | None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from truerank.data.interactions import Interactions
+from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidArgumentError, InvalidDataError, TruerankError
 from truerank.execution import Progress
 from truerank.metrics import MetricLike, as_metric
@@ -33,6 +34,7 @@ KEPT = 50
 """Trials whose tables are kept where nothing else is said."""
 
 
+@renamed_parameters(level="confidence")
 def search(
     model: Any,
     space: Mapping[str, Any],
@@ -46,7 +48,7 @@ def search(
     prune: float = 0.0,
     method: str = "auto",
     candidates: Literal["unseen", "all"] = "unseen",
-    level: float = 0.95,
+    confidence: float = 0.95,
     keep: int = KEPT,
     log: str | Path | None = None,
     seed: int = 0,
@@ -78,7 +80,7 @@ def search(
             (:mod:`truerank.search.race`).
         method: Of the estimates from sampled ranks.
         candidates: As for :func:`truerank.rank`.
-        level: Of the set of trials that cannot be told apart from the best.
+        confidence: Of the set of trials that cannot be told apart from the best.
         keep: Rank tables of so many of the best trials are kept and compared with the winner.
             Memory: 8 bytes per held-out pair and table (24 for an adaptive design).
         log: A file for what is done, which a later call with the same arguments goes on from.
@@ -95,8 +97,8 @@ def search(
     parts = maker.space(space)
     maker.check(parts)
     chosen = make_strategy(strategy, parts, n_trials, checked_seed(seed))
-    if not 0 < level < 1:
-        raise InvalidArgumentError("level", level, "between 0 and 1")
+    if not 0 < confidence < 1:
+        raise InvalidArgumentError("confidence", confidence, "between 0 and 1")
     if keep < 1:
         raise InvalidArgumentError("keep", keep, "at least 1")
     asked = None if metric is None else as_metric(metric)
@@ -134,7 +136,7 @@ def search(
             f"none of the {len(trials):,} trials finished; the first failed because "
             f"{trials[0].note}"
         )
-    return concluded(trials, run.tables, race, maker, parts, level=level)
+    return concluded(trials, run.tables, race, maker, parts, confidence=confidence)
 
 
 class _BestSoFar(Progress):

@@ -160,7 +160,7 @@ def test_fewer_effective_rows_are_wider_and_a_higher_level_too() -> None:
     shares, metric = problem.cells.shares, [parse("recall@20")]
     usual = width(identification_bounds(problem, metric, shares)[0])
     assert width(identification_bounds(problem, metric, shares, n_effective=400.0)[0]) > usual
-    assert width(identification_bounds(problem, metric, shares, level=0.999)[0]) > usual
+    assert width(identification_bounds(problem, metric, shares, confidence=0.999)[0]) > usual
 
 
 @pytest.mark.parametrize("n_items", [10**4, 10**8])
@@ -238,8 +238,8 @@ def test_possible_counts_have_no_note() -> None:
 @pytest.mark.parametrize("level", [0.0, 1.0, -1.0, float("nan")])
 def test_levels_outside_are_refused(level: float) -> None:
     problem = sampled_problem(13, 100, 20, 300)
-    with pytest.raises(InvalidArgumentError, match="level must be between 0 and 1"):
-        compatible_set(problem, problem.cells.shares, level=level)
+    with pytest.raises(InvalidArgumentError, match="confidence must be between 0 and 1"):
+        compatible_set(problem, problem.cells.shares, confidence=level)
     with pytest.raises(InvalidArgumentError, match="n_effective must be positive"):
         compatible_set(problem, problem.cells.shares, n_effective=0.0)
 

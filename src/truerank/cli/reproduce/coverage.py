@@ -65,7 +65,7 @@ def coverage(
         ),
     )  # fmt: skip
     report = {
-        "level": 0.95,
+        "confidence": 0.95,
         "repeats": repeats,
         "n_boot": n_boot,
         "seed": seed,

@@ -116,7 +116,7 @@ def blind_spot(
     *,
     ks: Iterable[int] = range(1, 51),
     example: int = 10,
-    level: float = 0.95,
+    confidence: float = 0.95,
     stages: Stages | None = None,
     n_effective: float | None = None,
     value: Callable[[Metric], float] | None = None,
@@ -133,7 +133,7 @@ def blind_spot(
         shares: Parts of one, one for each cell.
         ks: Cutoffs to judge.
         example: The blind K to put into words first; the nearest blind one if it is not.
-        level: Confidence of the bounds.
+        confidence: Confidence of the bounds.
         stages: As in :func:`~truerank.estimators.bounds.identification.compatible_set`.
         n_effective: As there.
         value: The estimate's own value of recall@K, at which a K is judged; the smallest that the
@@ -147,7 +147,7 @@ def blind_spot(
     n_rows = float(problem.n_rows if n_effective is None else n_effective)
     if allowed is None:
         allowed = compatible_set(
-            problem, shares, level=level, stages=stages, n_effective=n_effective
+            problem, shares, confidence=confidence, stages=stages, n_effective=n_effective
         )
     judge = _Judge(problem, allowed, n_rows, value, design or Foreign())
     blind = tuple(judge.blind(asked))
@@ -174,7 +174,7 @@ def is_blind(
     """
     low, high = bounds
     total = np.array([n_rows])
-    alpha = (1.0 - allowed.level) / len(allowed.low)
+    alpha = (1.0 - allowed.confidence) / len(allowed.low)
     exact_low, exact_high = clopper_pearson(min(max(value, 0.0), 1.0) * total, total, alpha)
     noise = float(exact_high[0] - exact_low[0])
     return high > FACTOR * low and high - low > NOISE * noise

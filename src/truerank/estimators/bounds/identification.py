@@ -58,7 +58,7 @@ class CompatibleSet:
         P: P(set | bin), shape ``(m, len(grid))``.
         low: Smallest P(set) allowed.
         high: Largest.
-        level: Confidence that all bands hold.
+        confidence: Confidence that all bands hold.
         slack: 0 if some distribution keeps all bands; else how far, in their widths, all bands
             were moved outwards: twice as far as until the first one does.
     """
@@ -67,7 +67,7 @@ class CompatibleSet:
     P: Float
     low: Float
     high: Float
-    level: float
+    confidence: float
     slack: float = 0.0
 
     def bounds(self, metrics: Sequence[Metric]) -> list[tuple[float, float]]:
@@ -94,9 +94,9 @@ class CompatibleSet:
         if self.slack == 0.0:
             return ""
         return (
-            f"no distribution of global ranks explains these sampled ranks at {self.level:.0%} "
-            f"confidence: their bands were widened by {self.slack:.2g} of their width; check "
-            "that rivals were drawn uniformly, and the table's n_items, replacement and design"
+            f"no distribution of global ranks explains these sampled ranks at "
+            f"{self.confidence:.0%} confidence: their bands were widened by {self.slack:.2g} of "
+            "their width; check that rivals were drawn uniformly, and the table's n_items, replacement and design"
         )
 
 
@@ -105,7 +105,7 @@ def identification_bounds(
     metrics: Sequence[Metric],
     shares: Float,
     *,
-    level: float = 0.95,
+    confidence: float = 0.95,
     stages: Stages | None = None,
     n_effective: float | None = None,
 ) -> list[tuple[float, float]]:
@@ -113,7 +113,9 @@ def identification_bounds(
 
     A shorthand; :func:`compatible_set` also tells whether anything is compatible at all.
     """
-    found = compatible_set(problem, shares, level=level, stages=stages, n_effective=n_effective)
+    found = compatible_set(
+        problem, shares, confidence=confidence, stages=stages, n_effective=n_effective
+    )
     return found.bounds(metrics)
 
 
@@ -121,7 +123,7 @@ def compatible_set(
     problem: Problem,
     shares: Float,
     *,
-    level: float = 0.95,
+    confidence: float = 0.95,
     stages: Stages | None = None,
     n_effective: float | None = None,
 ) -> CompatibleSet:
@@ -130,13 +132,13 @@ def compatible_set(
     Args:
         problem: Cells and grid.
         shares: Parts of one, one for each cell.
-        level: Confidence that the truth is in the set.
+        confidence: Confidence that the truth is in the set.
         stages: The design's stages for the largest number of candidates, e.g.
             ``Adaptive().stages(n_items)``; None if unknown or if nobody stops early.
         n_effective: Rows that the shares are worth; ``problem.n_rows`` if not given.
     """
-    if not 0.0 < level < 1.0:
-        raise InvalidArgumentError("level", level, "between 0 and 1")
+    if not 0.0 < confidence < 1.0:
+        raise InvalidArgumentError("confidence", confidence, "between 0 and 1")
     n_rows = float(problem.n_rows if n_effective is None else n_effective)
     if not n_rows > 0:
         raise InvalidArgumentError("n_effective", n_effective, "positive")
@@ -153,10 +155,10 @@ def compatible_set(
         totals.append(np.full(len(P), block.share * n_rows))
     P = np.concatenate(rows)
     low, high = clopper_pearson(
-        np.concatenate(counts), np.concatenate(totals), (1.0 - level) / len(P)
+        np.concatenate(counts), np.concatenate(totals), (1.0 - confidence) / len(P)
     )
     slack = least_slack(P, low, high)
-    return CompatibleSet(problem.grid, P, low, high, level, slack)
+    return CompatibleSet(problem.grid, P, low, high, confidence, slack)
 
 
 def clopper_pearson(counts: Float, totals: Float, alpha: float) -> tuple[Float, Float]:

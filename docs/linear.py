@@ -56,7 +56,7 @@ def learned_penalties(table: LinearTable) -> LearnedLinear:
     best = table.line(table.recipe.row("LRR")).setting
     l2 = START * best["l2"]
     history = table.judges.fold_in or table.judges.train
-    return LearnedLinear(l2_range=REACH * l2, head_tail=False).fit(
+    return LearnedLinear(lambda_range=REACH * l2, head_tail=False).fit(
         table.test.train,
         base=LRR(l2=l2, dim=best["dim"]),
         spectrum=table.spectrum,
@@ -164,7 +164,7 @@ def page(table: LinearTable, lines: Sequence[Line], learned: LearnedLinear) -> s
         n_tests=len(found),
         level=f"{LEVEL:.0%}",
         l2=START * chosen["LRR"]["l2"],
-        c=learned.l2_range,
+        c=learned.lambda_range,
         epochs=learned.best_epoch,
         conjecture="Nothing was learned: the start was best for the validation users."
         if learned.best_epoch == 0

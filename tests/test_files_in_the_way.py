@@ -23,7 +23,7 @@ from truerank import private_folder as folders
 from truerank.cli.output import new_file
 from truerank.cli.reproduce.pairs import write_report
 from truerank.data.registry.download import fetch
-from truerank.data.registry.layout import write_npz
+from truerank.data.registry.npz_layout import write_npz
 from truerank.data.registry.partial import PartialFile
 from truerank.errors import StorageError
 from truerank.files import check_target, written_whole

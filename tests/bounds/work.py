@@ -195,7 +195,9 @@ def learned_linear() -> None:
     for base in bases:
         tr.models.LearnedLinear(**quick).fit(train, base=base.fit(train))
     tr.models.LearnedLinear(threshold=0.001, negative=True, **quick).fit(train, base=bases[0])
-    tr.models.LearnedLinear(l2_range=5.0, remove_positive=False, **quick).fit(train, base=bases[2])
+    tr.models.LearnedLinear(lambda_range=5.0, remove_positive=False, **quick).fit(
+        train, base=bases[2]
+    )
 
 
 MF_SETTINGS: tuple[dict[str, Any], ...] = (
@@ -235,10 +237,22 @@ def factorisation(settings: Any = MF_SETTINGS) -> None:
     loss_and_gradient(unknown, scores[0], scores, none, np.float32(0), np.float32(1))
 
 
+def plain_counting() -> None:
+    """What counts where our own machine code cannot be written: not taken on this machine."""
+    from truerank.numerics.simd_counting import PANEL, STEP, count_plainly, panels_of
+
+    for users, items, d in ((1, STEP, 1), (PANEL + 1, 3 * STEP, 5)):
+        panels = panels_of(np.ones((users, d), np.float32), np.arange(users))
+        bounds = np.zeros((len(panels), 2, PANEL), np.float32)
+        counts = np.zeros((2, 2, PANEL), np.int32)
+        last = len(panels) - 1
+        count_plainly(np.ones((items, d), np.float32), 0, items, panels, last, bounds, counts, 1)
+
+
 QUICK: dict[str, Callable[[], None]] = {
     work.__name__: work
     for work in (
-        likelihoods, estimates, factor_ranks, item_item_ranks, called_ranks,
+        likelihoods, estimates, factor_ranks, item_item_ranks, called_ranks, plain_counting,
         neighbours, linear, alternating, learned_linear, factorisation,
     )
 }  # fmt: skip

@@ -18,7 +18,7 @@ MANY = " ".join(
         "mf loss=infonce temperature=0.2 similarity=cosine dim=8 epochs=1 batch_size=8192",
         "n_negatives=100 negatives_per=64 optimiser=dense-adam learning_rate=0.01",
         "validation_metric=recall@20",
-        "validation_every=1 lr_patience=3 patience=5 min_rate=1e-7 l2=0.001 dropout=0.1",
+        "validation_every=1 lr_patience=3 patience=5 min_learning_rate=1e-7 l2=0.001 dropout=0.1",
         "init_std=0.5",
     )
 )

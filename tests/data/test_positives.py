@@ -16,7 +16,7 @@ import pytest
 from scipy import sparse
 
 from truerank.data.interactions import Interactions
-from truerank.data.registry.layout import to_interactions
+from truerank.data.registry.npz_layout import to_interactions
 from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError
 
 USERS, ITEMS, RATINGS = ["a", "a", "b", "c"], [1, 2, 1, 3], [5.0, -1.0, 0.0, -0.5]

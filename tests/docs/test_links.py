@@ -32,7 +32,7 @@ SHORT = re.compile(r"`(tr(?:\.\w+)+)(?:\([^`]*\))?`")
 ROLE = re.compile(r":(?:mod|func|class|data|meth|attr|exc|obj):`~?([\w.]+)`")
 OTHERS_FILES = {"run.txt", "qrels.txt", "benchmarks/Yelp18/MF_CCL_yelp18_x0"}
 """Files of a user, in examples, and of another repository."""
-PENDING = {"add-a-loss.md", "add-a-neural-model.md", "add-a-verb.md"}
+PENDING = {"add-a-neural-model.md"}
 """Being written or renamed on other branches; to be emptied when they are merged."""
 
 current = [page for page in pages() if ROOT / page != HISTORY]
@@ -65,7 +65,10 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
 def test_files_named_in_a_page_exist(page: Path) -> None:
     text = without_code(text_of(page))
     named = FILE.findall(text) + IN_PLACE.findall(text)
-    assert not [name for name in named if not _exists(name, page)]
+    # A page that tells how to add something says which files are new, and may name them.
+    told = text.splitlines() if page.parent.name == "contributing" else []
+    new = {Path(name).name for line in told if "new" in line for name in FILE.findall(line)}
+    assert not [name for name in named if not _exists(name, page) and Path(name).name not in new]
 
 
 @every_page
@@ -99,7 +102,7 @@ def test_verbs_of_the_command_line_exist() -> None:
         (str(page), verb)
         for page in current
         for verb in re.findall(r"(?:`|^ {4})truerank ([a-z]\w*)", text_of(page), flags=re.MULTILINE)
-        if verb not in verbs
+        if verb not in verbs and page.name != "add-a-verb.md"
     }
     assert not lost
 

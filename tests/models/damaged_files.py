@@ -66,7 +66,7 @@ VARIANTS: dict[str, Callable[[], Any]] = {
         tr.models.EASE(l2=5.0).fit(SPLIT.train), threshold=0.01
     ),
     "learned linear with lambdas": lambda: _learned_linear(
-        tr.models.LRR(l2=5.0, dim=4), l2_range=1.0
+        tr.models.LRR(l2=5.0, dim=4), lambda_range=1.0
     ),
 }
 CHECKPOINTS = ("adam", "dense-adam", "adagrad", "sgd")

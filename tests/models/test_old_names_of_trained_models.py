@@ -20,6 +20,7 @@ QUICK: dict[str, Any] = {"dim": 4, "epochs": 2, "n_negatives": 4, "validation_me
 
 OLD: dict[str, tuple[Any, str, Any]] = {
     "rate": (0.02, "learning_rate", 0.02),
+    "min_rate": (1e-5, "min_learning_rate", 1e-5),
     "hidden": (2.0, "n_hidden_positives", 2.0),
     "plateau": (3, "lr_patience", 3),
     "correct": (True, "correct_for_sampling", True),
@@ -102,8 +103,8 @@ def test_nearby_is_learned_linear(tmp_path: Path) -> None:
         assert model_class("nearby") is kind
     with pytest.warns(DeprecationWarning, match="'rate' of LearnedLinear .* 'learning_rate'"):
         assert kind(rate=0.1).learning_rate == 0.1  # type: ignore[call-arg]
-    with pytest.warns(DeprecationWarning, match="'c' of LearnedLinear is called 'l2_range'"):
-        assert kind(base="lrr", c=1.0).l2_range == 1.0  # type: ignore[call-arg]
+    with pytest.warns(DeprecationWarning, match="'c' of LearnedLinear is called 'lambda_range'"):
+        assert kind(base="lrr", c=1.0).lambda_range == 1.0  # type: ignore[call-arg]
     with pytest.raises(AttributeError, match="no attribute 'Further'"):
         _ = tr.models.Further  # type: ignore[attr-defined]
 
@@ -114,7 +115,7 @@ def test_an_old_file_of_nearby_loads_without_a_word(tmp_path: Path) -> None:
 
     def as_it_was(header: dict[str, Any]) -> None:
         header["class"], held = "Nearby", header["parameters"]
-        held["rate"], held["c"] = held.pop("learning_rate"), held.pop("l2_range")
+        held["rate"], held["c"] = held.pop("learning_rate"), held.pop("lambda_range")
 
     path = with_header(tmp_path / "new", tmp_path / "old", as_it_was)
     with warnings.catch_warnings():

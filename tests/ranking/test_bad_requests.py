@@ -31,7 +31,7 @@ from truerank.ranking import (
 )
 from truerank.split import leave_one_out
 
-REQUIRED: dict[str, dict[str, Any]] = {"pure-svd": {"rank": 2}}
+REQUIRED: dict[str, dict[str, Any]] = {"pure-svd": {"dim": 2}}
 """Parameters of models that cannot be made without."""
 
 SCORER = FactorScorer(np.ones((4, 2)), np.arange(20.0).reshape(10, 2))

@@ -25,7 +25,7 @@ from truerank.execution import Serial
 from truerank.ranking import Adaptive, FactorScorer, Full, FunctionScorer, Sampled, rank_pairs
 from truerank.ranking.backends.base import Backend
 from truerank.ranking.backends.select import backend_for
-from truerank.ranking.rows import Rows
+from truerank.ranking.rows import TargetRows
 from truerank.ranking.stages import Stages
 
 ALARM = 1e-4
@@ -211,10 +211,10 @@ def test_adaptive_levels(design: Adaptive, sizes: list[int]) -> None:
     assert stages.continue_prob.tolist() == [1.0] * len(sizes)
 
 
-def stage_rows(n_users: int, n_items: int, target: int) -> Rows:
+def stage_rows(n_users: int, n_items: int, target: int) -> TargetRows:
     users = np.arange(n_users)
     targets = np.full(n_users, target)
-    return Rows.of(users, targets, n_items=n_items, seed=2, exclude=None, ties="half")
+    return TargetRows.of(users, targets, n_items=n_items, seed=2, exclude=None, ties="half")
 
 
 @pytest.mark.parametrize("kind", ["factors", "calls"])

@@ -30,7 +30,7 @@ from truerank.reproduce.cost_curve import cost_curve
 from truerank.reproduce.coverage import measure_coverage
 from truerank.reproduce.exact_ranks import ExactRanks, exact_ranks, one_of_each_user
 from truerank.reproduce.fits import Fits
-from truerank.reproduce.published import all_figures, published_figure
+from truerank.reproduce.printed_accuracy import all_figures, published_figure
 
 
 def a_table(n_users: int = 3_000, n_items: int = 2_000, seed: int = 1) -> tr.RankTable:

@@ -104,7 +104,7 @@ def test_a_validation_split_that_holds_test_pairs_is_refused() -> None:
         (EASE, {"l2": [1.0]}, {"metric": "ndgc@10"}, "did you mean ndcg@10"),
         (EASE, {"l2": [1.0]}, {"metric": "ndcg@99"}, "the 57 candid.* every .* ndcg@57 or"),
         (EASE, {"l2": [1.0]}, {"metric": "ndcg@58", "design": tr.Sampled(5)}, "the 57 candidates"),
-        (LRR, {"l2": [[1.0, 2.0]], "dim": 2}, {}, r"vectors are learned.*\(base='lrr', l2_range="),
+        (LRR, {"l2": [[1.0, 2.0]], "dim": 2}, {}, r"vectors are learned.*'lrr', lambda_range="),
         (EASE, {"l2": [1.0]}, {"strategy": "bayes"}, "strategy must be one of grid, random"),
         (EASE, {"l2": [1.0]}, {"n_trials": 3}, "n_trials must be left out for a grid, which has 1"),
         (EASE, {"l2": Between(1, 9)}, {}, r"strategy must be random or optuna .* steps=5"),

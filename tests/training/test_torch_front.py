@@ -14,7 +14,7 @@ import truerank as tr
 from truerank.errors import DivergedError, InvalidArgumentError, InvalidDataError
 from truerank.losses import LOSSES
 from truerank.training.optimisers import DenseOptimiser
-from truerank.training.torch_front import TorchSettings, TorchTraining, seeded, train_module
+from truerank.training.torch_front import TorchSettings, TorchTraining, train_module
 
 N_USERS, N_ITEMS = 60, 40
 
@@ -55,10 +55,8 @@ class TwoTowers(torch.nn.Module):
 
 
 def trained(how: TorchSettings = HOW, **more: Any) -> tuple[dict[str, Any], TorchTraining]:
-    with seeded(how.seed):
-        module = TwoTowers()
-    result = train_module(module, DATA, how, **more)
-    return {name: t.numpy().copy() for name, t in module.state_dict().items()}, result
+    result = train_module(lambda _: TwoTowers(), DATA, how, **more)
+    return {name: t.numpy().copy() for name, t in result.module.state_dict().items()}, result
 
 
 def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
@@ -67,14 +65,14 @@ def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
 
 
 def test_it_learns_what_was_planted() -> None:
-    with seeded(0):
-        module = TwoTowers()
-    result = train_module(module, DATA, HOW)
+    result = train_module(lambda _: TwoTowers(), DATA, HOW)
     assert result.losses[-1] < 0.7 * result.losses[0]
     assert result.validations[result.best_epoch - 1] == result.validations.max()
-    module.eval()
+    assert not result.module.training
     with torch.no_grad():
-        scores = module(torch.arange(N_USERS), torch.arange(N_ITEMS).expand(N_USERS, -1)).numpy()
+        scores = result.module(
+            torch.arange(N_USERS), torch.arange(N_ITEMS).expand(N_USERS, -1)
+        ).numpy()
     mine = (np.arange(N_ITEMS) >= N_ITEMS // 2) == (np.arange(N_USERS) < N_USERS // 2)[:, None]
     assert scores[mine].mean() > scores[~mine].mean() + 1.0
 
@@ -146,14 +144,14 @@ def test_what_cannot_be_is_refused() -> None:
             return self.weight[items][:, 0]
 
     with pytest.raises(InvalidArgumentError, match=r"scores of the shape of items, \(16, 9\)"):
-        train_module(Wrong(), DATA, HOW)
+        train_module(lambda _: Wrong(), DATA, HOW)
     with pytest.raises(InvalidArgumentError, match="optimiser must be one of adam, adagrad, sgd"):
         TorchSettings(optimiser="adamw")
     with pytest.raises(InvalidArgumentError, match="at most the number of items, 40, got 41"):
         trained(replace(HOW, n_negatives=41))
     nothing = DATA.select(np.zeros(len(DATA), np.bool_))
     with pytest.raises(InvalidDataError, match="no interaction to learn from"):
-        train_module(TwoTowers(), nothing, HOW)
+        train_module(lambda _: TwoTowers(), nothing, HOW)
 
 
 @pytest.mark.parametrize("name", ["adam", "adagrad", "sgd"])
@@ -176,3 +174,15 @@ def test_dense_optimisers_take_the_steps_of_torch(name: str) -> None:
         ours.move(theta, gradient)
     for tensor, array in zip(theirs, theta.values(), strict=True):
         np.testing.assert_allclose(array, tensor.detach().numpy(), rtol=1e-10)
+
+
+def test_the_module_is_made_of_what_it_may_learn_from() -> None:
+    given: list[tr.Interactions] = []
+
+    def make(learned: tr.Interactions) -> TwoTowers:
+        given.append(learned)
+        return TwoTowers()
+
+    train_module(make, DATA, replace(HOW, epochs=1))
+    train_module(make, DATA, replace(HOW, epochs=1, validation_share=0.0))
+    assert [len(learned) < len(DATA) for learned in given] == [True, False]

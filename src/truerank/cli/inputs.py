@@ -76,7 +76,7 @@ def found(path: Path) -> Path:
 
 def kind_of(path: Path) -> Kind:
     """What a file is, by its content; its name may say anything."""
-    from truerank.data.text.streams import is_zipped_text
+    from truerank.data.text.file_streams import is_zipped_text
 
     with readable_errors(path), path.open("rb") as file:
         start = file.read(4096)

@@ -120,7 +120,7 @@ def read_model(path: Path) -> tuple[Any, dict[str, Any]]:
 
 def check_fits(model: Any, path: Path, split: Split, source: Source) -> None:
     """A model must have been fitted on the training part of this very split."""
-    from truerank.ranking.checks import fits_split, fitted_on
+    from truerank.ranking.request_checks import fits_split, fitted_on
 
     if fits_split(model, split):
         return

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from truerank.checks import nearest
 from truerank.data.ids import IdType, is_text, with_id_type
+from truerank.data.text.file_streams import not_written_in
 from truerank.data.text.rating_columns import unread_ratings, warn_of_dislikes
-from truerank.data.text.streams import not_written_in
 from truerank.data.text.tables import Role, TextTable
 from truerank.errors import (
     FileFormatError,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numba import njit
 
-from truerank.arrays import Float32
+from truerank.arrays import Float, Float32
 from truerank.losses.checks import check_scores
 from truerank.losses.loss import FusedLoss, loss
 from truerank.losses.row_kernels import logistic
@@ -28,6 +29,29 @@ def bpr_gradient(
     """Loss and gradient of a row; see :data:`~truerank.losses.loss.FusedGradient`."""
     value, gradients = logistic(neg, pos, scale)
     return value, -gradients
+
+
+@njit(nogil=True, cache=True)
+def mean_bpr_gradient(scores: Float, scale: float, gradient: Float) -> float:
+    r"""The mean over the negatives in double precision, and its gradient in each score.
+
+    For models whose gradients are sums over whole histories; ``scores[0]`` is the positive.
+
+    .. math::
+        \ell = -\frac1m \sum_{j=1}^{m} \log \delta\bigl(t (s_0 - s_j)\bigr), \qquad
+        \frac{\partial \ell}{\partial s_j} = \frac{t}{m}\, \delta\bigl(-t (s_0 - s_j)\bigr)
+        = -\text{its part of } \frac{\partial \ell}{\partial s_0}
+    """
+    m = len(scores) - 1
+    value = 0.0
+    gradient[0] = 0.0
+    for j in range(1, m + 1):
+        margin = scale * (scores[0] - scores[j])
+        small = np.exp(-abs(margin))
+        value += np.log1p(small) + max(-margin, 0.0)
+        gradient[j] = scale / m * (small if margin > 0 else 1.0) / (1.0 + small)
+        gradient[0] -= gradient[j]
+    return value / m
 
 
 @loss(gradient=bpr_gradient)

@@ -7,8 +7,8 @@ from truerank.numerics.jit import strict
 
 
 @strict
-def contains(items: Indices, first: int, last: int, item: int) -> bool:
-    """Whether ``items[first:last]``, which ascend, have this one."""
+def place_of(items: Indices, first: int, last: int, item: int) -> int:
+    """Where this one stands among ``items[first:last]``, which ascend; -1 if it does not."""
     end = last
     while first < last:
         middle = (first + last) // 2
@@ -16,7 +16,13 @@ def contains(items: Indices, first: int, last: int, item: int) -> bool:
             first = middle + 1
         else:
             last = middle
-    return bool(first < end and items[first] == item)
+    return first if first < end and items[first] == item else -1
+
+
+@strict
+def contains(items: Indices, first: int, last: int, item: int) -> bool:
+    """Whether ``items[first:last]``, which ascend, have this one."""
+    return place_of(items, first, last, item) >= 0
 
 
 @strict

@@ -56,7 +56,7 @@ def plan_sample_sizes(
         run: Ranks rows of the pilot. Rows that stopped are not asked for again, so the pilot
             is scored about twice over.
         n_pilot: Rows of the pilot.
-        n_rows: Rows of the whole table; if the pilot is smaller, survivors are overestimated
+        n_rows: TargetRows of the whole table; if the pilot is smaller, survivors are overestimated
             by one standard deviation, so that the budget is rarely overdrawn.
     """
     stages = design.stages(n_items)

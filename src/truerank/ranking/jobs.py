@@ -23,7 +23,7 @@ from truerank.ranking.backends.base import Backend
 from truerank.ranking.backends.factors import FactorBackend
 from truerank.ranking.backends.item_item import ItemItemBackend
 from truerank.ranking.designs import Adaptive, FixedNegatives, Full, Sampled, design_from_dict
-from truerank.ranking.rows import Rows
+from truerank.ranking.rows import TargetRows
 from truerank.ranking.stages import Stages
 
 RowDesign = Full | Sampled | Adaptive | FixedNegatives
@@ -44,7 +44,7 @@ class RankJob:
     ``stages`` are those of a sampled design, planned before the job begins.
     """
 
-    rows: Rows
+    rows: TargetRows
     backend: Backend
     design: RowDesign
     stages: Stages | None = None
@@ -126,7 +126,7 @@ def load_job(folder: str) -> RankJob:
     rows: Any = _arrays(place / "rows")
     backend: Backend = BACKENDS[described["backend"]].from_parts(_arrays(place / "scores"))
     return RankJob(
-        rows=Rows(
+        rows=TargetRows(
             **rows, tie_rule=described["tie_rule"], tie_word=np.uint64(described["tie_word"])
         ),
         backend=backend,

@@ -19,16 +19,6 @@ from truerank.private_folder import private_folder
 from truerank.ranking.adaptive_budget import PILOT_ROWS, plan_sample_sizes
 from truerank.ranking.backends.base import Backend
 from truerank.ranking.backends.select import backend_for, check_promise
-from truerank.ranking.checks import (
-    as_indices,
-    check_design,
-    check_fixed_negatives,
-    check_pairs,
-    check_sizes,
-    check_training,
-    fitted_on,
-    name_of,
-)
 from truerank.ranking.columns import as_ids
 from truerank.ranking.designs import (
     Adaptive,
@@ -41,7 +31,17 @@ from truerank.ranking.designs import (
 )
 from truerank.ranking.header import CandidateRule, Header
 from truerank.ranking.jobs import BlockTask, RankJob, RowDesign, rank_block, save_job
-from truerank.ranking.rows import Rows
+from truerank.ranking.request_checks import (
+    as_indices,
+    check_design,
+    check_fixed_negatives,
+    check_pairs,
+    check_sizes,
+    check_training,
+    fitted_on,
+    name_of,
+)
+from truerank.ranking.rows import TargetRows
 from truerank.ranking.stages import Stages
 from truerank.ranking.table import RankTable
 from truerank.rng import Stream, addresses, checked_seed
@@ -202,7 +202,7 @@ def _rank(
     if isinstance(inner, FixedNegatives):
         check_fixed_negatives(inner, len(users), backend.n_items)
         inner = inner if ascending else inner.take(order)
-    rows = Rows.of(
+    rows = TargetRows.of(
         users[order],
         items[order],
         n_items=backend.n_items,
@@ -239,7 +239,7 @@ def _rank(
     )
 
 
-def _stages(design: RowDesign, rows: Rows, backend: Backend, seed: int) -> Stages | None:
+def _stages(design: RowDesign, rows: TargetRows, backend: Backend, seed: int) -> Stages | None:
     """The stages of a sampled design; an adaptive one with a budget asks a pilot first."""
     if isinstance(design, Sampled):
         return design.stages(backend.n_items)

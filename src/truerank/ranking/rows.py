@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Int, Words
 from truerank.data.interactions import Interactions
+from truerank.numerics.sorted_rows import place_of
 from truerank.numerics.ties import Ties, tie_code
 from truerank.rng import Stream, addresses
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class TargetRows:
     """(user, target) rows, ascending by user.
 
     Attributes:
@@ -96,7 +97,7 @@ class Rows:
             f.name: getattr(self, f.name) for f in fields(self) if not f.name.startswith("tie_")
         }
 
-    def part(self, start: int, stop: int) -> Rows:
+    def part(self, start: int, stop: int) -> TargetRows:
         """Rows ``start`` to ``stop - 1``, over the same excluded items."""
         return replace(
             self,
@@ -106,7 +107,7 @@ class Rows:
             n_candidates=self.n_candidates[start:stop],
         )
 
-    def take(self, chosen: NDArray[np.int64]) -> Rows:
+    def take(self, chosen: NDArray[np.int64]) -> TargetRows:
         """Some rows, over the same excluded items."""
         names = ("users", "targets", "keys", "n_candidates")
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
@@ -148,18 +149,9 @@ def find_in_rows(
     indptr: Int, items: NDArray[np.int32], rows: Int, wanted: Int
 ) -> NDArray[np.int64]:
     """Where each wanted item lies in its compressed sparse row, whose items ascend; -1 if not."""
-    found = np.full(len(wanted), -1)
+    found = np.empty(len(wanted), np.int64)
     for k in range(len(wanted)):
-        low, high = indptr[rows[k]], indptr[rows[k] + 1]
-        end = high
-        while low < high:
-            middle = (low + high) // 2
-            if items[middle] < wanted[k]:
-                low = middle + 1
-            else:
-                high = middle
-        if low < end and items[low] == wanted[k]:
-            found[k] = low
+        found[k] = place_of(items, indptr[rows[k]], indptr[rows[k] + 1], wanted[k])
     return found
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Indices, Scores
+from truerank.checks import check_counts
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.numerics.dot_products import DotProducts
 
@@ -97,9 +98,7 @@ class FunctionScorer:
             given = getattr(self, name)
             if given is not None and not callable(given):
                 raise InvalidArgumentError(name, type(given).__name__, "a function")
-        whole = isinstance(self.n_items, int | np.integer) and not isinstance(self.n_items, bool)
-        if not whole or self.n_items < 1:
-            raise InvalidArgumentError("n_items", self.n_items, "a whole number, at least 1")
+        check_counts(n_items=self.n_items)
 
     def score_all(self, users: Indices) -> Scores:
         """From ``all_items``, or from ``pairs`` over every item."""

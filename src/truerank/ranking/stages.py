@@ -92,7 +92,7 @@ def follow_stages(
     """Rank and sample size of each row, all rows of a stage together.
 
     The kernels go through the stages in the same way, a row at a time
-    (:func:`truerank.ranking.backends.kernels.rank_sampled`).
+    (:func:`truerank.ranking.backends.rank_kernels.rank_sampled`).
 
     Args:
         stages: Sizes, and who goes on.

@@ -27,7 +27,7 @@ from truerank.ranking.design_spec import REFERENCE_SPEC, parse_design
 from truerank.reproduce.exact_ranks import ExactRanks
 from truerank.reproduce.fits import Fits
 from truerank.reproduce.fitted import ModelName
-from truerank.reproduce.published import Published, published_figure
+from truerank.reproduce.printed_accuracy import Published, published_figure
 
 MEASURES = ("recall", "ndcg", "ap")
 LARGEST_K = 50

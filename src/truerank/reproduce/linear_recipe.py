@@ -35,7 +35,7 @@ class LinearRow:
         grid: Values to try of each parameter, by data set.
         base: Name of the row that a learned row starts from.
         learn: Settings of :class:`~truerank.models.LearnedLinear`; a list is a grid, and
-            ``l2_range_share`` is l2_range as a part of the base's l2.
+            ``lambda_range_share`` is lambda_range as a part of the base's l2.
         published: The dissertation's numbers, by data set.
         note: What to know about it.
     """

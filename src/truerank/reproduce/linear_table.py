@@ -120,13 +120,13 @@ class LinearTable:
     def learned(self, row: LinearRow, setting: dict[str, Any], **more: Any) -> LearnedLinear:
         """A learned row with these settings, learned."""
         base, settings = self._base(row.base), setting | more
-        if "l2_range_share" in settings:
-            settings["l2_range"] = settings.pop("l2_range_share") * base.l2
+        if "lambda_range_share" in settings:
+            settings["lambda_range"] = settings.pop("lambda_range_share") * base.l2
         history = self.judges.fold_in or self.judges.train
         return LearnedLinear(**settings).fit(
             self.test.train,
             base=base,
-            spectrum=self.spectrum if "l2_range" in settings else None,
+            spectrum=self.spectrum if "lambda_range" in settings else None,
             validation=(history, self.judges.held_out),
         )
 

@@ -188,8 +188,8 @@ def _plain(name: str, value: Any) -> Any:
         if isinstance(value, Sequence | np.ndarray):
             hint = (
                 "vectors are learned, not searched: LRR's lambda_i by "
-                "tr.models.LearnedLinear(base='lrr', l2_range=...), of which l2_range can be "
-                "searched"
+                "tr.models.LearnedLinear(base='lrr', lambda_range=...), of which lambda_range "
+                "can be searched"
             )
         raise InvalidArgumentError(
             f"space[{name!r}]", type(value).__name__, "numbers, texts, true or false", hint

@@ -11,7 +11,7 @@ from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.rng import checked_seed
 from truerank.split import Split, leave_k_out, leave_one_out, ratio, strong_generalization, temporal
-from truerank.split.choice import share
+from truerank.split.held_out_choice import share
 from truerank.split.pair_sets import contained
 
 Validation = Split | Callable[[Interactions], Split] | None

@@ -9,7 +9,7 @@ import numpy as np
 from truerank.arrays import Int
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.split.choice import checked_fraction, timestamps
+from truerank.split.held_out_choice import checked_fraction, timestamps
 from truerank.split.policies import ColdItems, NewUsers, Policies, ShortUsers, apply_policies
 from truerank.split.result import Split
 

@@ -10,7 +10,7 @@ from truerank.checks import check_one_of, whole_number
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError
 from truerank.rng import Stream, addresses, checked_seed
-from truerank.split.choice import By, checked_fraction, chosen, share
+from truerank.split.held_out_choice import By, checked_fraction, chosen, share
 from truerank.split.policies import ColdItems, Policies, ShortUsers, apply_policies
 from truerank.split.result import Dropped, Split
 

@@ -9,7 +9,7 @@ from truerank.checks import whole_number
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidDataError
 from truerank.rng import checked_seed
-from truerank.split.choice import By, checked_fraction, chosen, share
+from truerank.split.held_out_choice import By, checked_fraction, chosen, share
 from truerank.split.policies import ColdItems, Policies, ShortUsers, apply_policies
 from truerank.split.result import Split, SplitDescription
 

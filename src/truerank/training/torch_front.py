@@ -61,7 +61,7 @@ class TorchSettings:
         n_hidden_positives: Unknown positives of every user, for debiased losses.
         optimiser: ``"adam"``, ``"adagrad"`` or ``"sgd"``, on all parameters in every step.
         learning_rate: Of the first epoch.
-        min_rate: The learning rate is never halved below this.
+        min_learning_rate: The learning rate is never halved below this.
         lr_patience: Checks without a better value before the learning rate is halved.
         l2: Times the parameter, added to its gradient.
         batch_size: Pairs per step.
@@ -83,7 +83,7 @@ class TorchSettings:
     n_hidden_positives: float = 0.0
     optimiser: str = "adam"
     learning_rate: float = 1e-3
-    min_rate: float = 1e-6
+    min_learning_rate: float = 1e-6
     lr_patience: int = 2
     l2: float = 0.0
     batch_size: int = 1024
@@ -104,23 +104,25 @@ class TorchSettings:
         )  # fmt: skip
         check_positive(learning_rate=self.learning_rate)
         check_not_negative(
-            l2=self.l2, min_rate=self.min_rate, popularity_power=self.popularity_power,
-            n_hidden_positives=self.n_hidden_positives,
+            l2=self.l2, min_learning_rate=self.min_learning_rate,
+            popularity_power=self.popularity_power, n_hidden_positives=self.n_hidden_positives,
         )  # fmt: skip
         checked_seed(self.seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TorchTraining:
-    """What became of the training of a module.
+    """A trained module, and how its training went.
 
     Attributes:
+        module: With the parameters of its best epoch, in the mode of evaluation.
         losses: Mean loss of each epoch.
         validations: Value of each epoch; NaN where nobody was asked.
         best_epoch: The epoch whose parameters the module has, from 1.
         adapted: A sentence for each default that gave way to the data.
     """
 
+    module: torch.nn.Module
     losses: Float
     validations: Float
     best_epoch: int
@@ -128,7 +130,7 @@ class TorchTraining:
 
 
 def train_module(
-    module: torch.nn.Module,
+    make_module: Callable[[Interactions], torch.nn.Module],
     interactions: Interactions,
     settings: TorchSettings | None = None,
     *,
@@ -136,10 +138,11 @@ def train_module(
     checkpoint: str | Path | None = None,
     checkpoint_every: int = 1,
 ) -> TorchTraining:
-    """Train a module in place; it has the parameters of its best epoch afterwards.
+    """Make a module and train it; the result has it with the parameters of its best epoch.
 
     Args:
-        module: Gives scores of items for users, see above. Make it under :func:`seeded`.
+        make_module: Makes the module of the interactions that it may learn from: what is held out
+            for validation is not among them. torch's random numbers are seeded meanwhile.
         interactions: The positive pairs.
         settings: How.
         validation: Held-out items of the same users; otherwise some of the interactions are held
@@ -159,6 +162,8 @@ def train_module(
     n_negatives = _n_negatives(how, interactions.n_items, adapted)
     history = History()
     with _one_thread():
+        with seeded(how.seed):
+            module = make_module(learned)
         learner = TorchLearner(module, _objective(how, learned, n_negatives), how, users)
         kept = None
         if checkpoint is not None:
@@ -174,7 +179,7 @@ def train_module(
             history,
             Schedule(
                 rates=(how.learning_rate,), epochs=how.epochs, patience=how.patience,
-                lr_patience=how.lr_patience, min_rate=how.min_rate,
+                lr_patience=how.lr_patience, min_rate=how.min_learning_rate,
                 check_every=how.validation_every,
             ),
             metric=None if users is None else str(users.metric),
@@ -185,7 +190,9 @@ def train_module(
         )  # fmt: skip
         if users is not None:
             learner.load_best()
+    module.eval()
     return TorchTraining(
+        module=module,
         losses=history.losses,
         validations=history.validations,
         best_epoch=history.at.epoch if users is None else history.at.best_epoch,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.data.conftest import Site
 
-from truerank.data.registry import download, partial, progress
+from truerank.data.registry import download, download_progress, partial
 from truerank.data.registry.download import fetch
 from truerank.errors import DownloadError, InvalidArgumentError, StorageError
 
@@ -362,8 +362,8 @@ def test_no_bar_when_nobody_looks(
 
 
 def test_terminal_gets_bar_and_busy_sign(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
-    assert progress._shown(None)
-    assert not progress._shown(False)
-    with progress.busy("reading", True):
+    monkeypatch.setattr(download_progress.sys.stderr, "isatty", lambda: True, raising=False)
+    assert download_progress._shown(None)
+    assert not download_progress._shown(False)
+    with download_progress.busy("reading", True):
         pass

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from truerank.data.registry import layout
+from truerank.data.registry import npz_layout
 from truerank.data.registry.load import available, describe, load_arrays, load_dataset
 from truerank.errors import (
     FileFormatError,
@@ -132,7 +132,7 @@ def test_parts_that_are_splits(places: tuple[Path, Path]) -> None:
     save(places[0], "pinterest-37501", **columns, n_users=1, n_items=2)
     assert triples(load_dataset("pinterest-37501")) == [(0, 0, None), (0, 1, None)]
     assert triples(load_dataset("pinterest-37501", part="split")) == [(0, 1, None)]
-    assert layout.parts_of(load_arrays("pinterest-37501")) == ("loo", "split")
+    assert npz_layout.parts_of(load_arrays("pinterest-37501")) == ("loo", "split")
 
 
 def test_part_of_a_set_without_parts(places: tuple[Path, Path]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from truerank.data.registry import layout
+from truerank.data.registry import npz_layout
 from truerank.data.registry.dataset import RawFile
 from truerank.data.registry.load import DATASETS, describe, load_arrays, load_dataset
 from truerank.errors import (
@@ -171,7 +171,7 @@ def test_full_disk_leaves_no_half_cache(
         file.write(b"half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(layout.np, "savez_compressed", full)
+    monkeypatch.setattr(npz_layout.np, "savez_compressed", full)
     with pytest.raises(StorageError, match=r"no space left .* \(TRUERANK_CACHE names the cache"):
         load_dataset("tiny")
     assert list((places[1] / "tiny").iterdir()) == []

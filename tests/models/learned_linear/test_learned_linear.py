@@ -78,7 +78,7 @@ def test_head_and_tail_scale_rows_and_columns_of_the_base(name: str) -> None:
 @pytest.mark.usefixtures("last_epoch_wins")
 def test_lambdas_shrink_the_singular_values_within_their_range() -> None:
     base = LRR(l2=30.0, dim=6).fit(TRAIN)
-    model = LearnedLinear(l2_range=20.0, head_tail=False, **QUICK).fit(TRAIN, base=base)
+    model = LearnedLinear(lambda_range=20.0, head_tail=False, **QUICK).fit(TRAIN, base=base)
     assert model.best_epoch > 0
     assert (np.abs(model.lambdas - 30.0) < 20.0).all()
     assert np.ptp(model.lambdas) > 1.0
@@ -87,7 +87,9 @@ def test_lambdas_shrink_the_singular_values_within_their_range() -> None:
     gain = sigma[:6] ** 2 / (sigma[:6] ** 2 + model.lambdas)
     expected = (V[:6].T * gain) @ V[:6]
     np.testing.assert_allclose(dense_matrix(model), expected, rtol=1e-3, atol=1e-5)
-    same = LearnedLinear(base="lrr l2=30 dim=6", l2_range=20.0, head_tail=False, **QUICK).fit(TRAIN)
+    same = LearnedLinear(base="lrr l2=30 dim=6", lambda_range=20.0, head_tail=False, **QUICK).fit(
+        TRAIN
+    )
     np.testing.assert_array_equal(same.lambdas, model.lambdas)
 
 
@@ -213,7 +215,7 @@ def test_users_set_aside_are_not_learned_from() -> None:
     "settings",
     [
         {"base": "ease l2=20"},
-        {"base": "lrr l2=20 dim=4", "l2_range": 5.0},
+        {"base": "lrr l2=20 dim=4", "lambda_range": 5.0},
         {"base": "edlae dim=4 l2=5"},
         {"base": "ease l2=20", "threshold": 0.01, "head_tail": False},
     ],
@@ -276,12 +278,12 @@ def test_nobody_has_everything_and_cold_items_do_no_harm() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"l2_range": -1.0}, "l2_range must be at least 0"),
+        ({"lambda_range": -1.0}, "lambda_range must be at least 0"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0; try 0.33"),
         ({"scale": 0.0}, "scale must be positive"),
         ({"n_negatives": 0}, "n_negatives must be a whole number"),
         ({"threshold": -0.1}, "threshold must be at least 0"),
-        ({"threshold": 0.1, "l2_range": 1.0}, "None where lambda_i is learned"),
+        ({"threshold": 0.1, "lambda_range": 1.0}, "None where lambda_i is learned"),
         ({"head_tail": False}, "True where nothing else is learned"),
         ({"validation_share": 1.0}, "between 0 and 1"),
         ({"seed": -1}, "seed must be"),
@@ -299,14 +301,14 @@ def test_settings_that_cannot_be(settings: dict[str, Any], said: str) -> None:
         ({}, lambda: EASE(l2=1.0), "got 'EASE'"),
         ({}, lambda: np.eye(3), r"shape \(3, 3\) where these data need \(25, 25\)"),
         ({}, lambda: np.full((25, 25), np.nan), "not finite"),
-        ({"l2_range": 1.0}, lambda: EASE(l2=1.0).fit(TRAIN), "0 unless the base is LRR"),
-        ({"l2_range": 1.0}, lambda: LRR(l2=[1.0, 2.0], dim=2).fit(TRAIN), "LRR with one l2"),
+        ({"lambda_range": 1.0}, lambda: EASE(l2=1.0).fit(TRAIN), "0 unless the base is LRR"),
+        ({"lambda_range": 1.0}, lambda: LRR(l2=[1.0, 2.0], dim=2).fit(TRAIN), "LRR with one l2"),
         (
-            {"l2_range": 1.0},
+            {"lambda_range": 1.0},
             lambda: LRR(l2=5.0, dim=2).fit(TRAIN, penalty=np.ones(25)),
             "LRR with one l2",
         ),
-        ({"l2_range": 9.0}, lambda: LRR(l2=5.0, dim=2).fit(TRAIN), "at most l2 = 5"),
+        ({"lambda_range": 9.0}, lambda: LRR(l2=5.0, dim=2).fit(TRAIN), "at most l2 = 5"),
         ({"threshold": 9.0}, lambda: np.eye(25), "nothing would be left"),
     ],
 )

@@ -103,7 +103,7 @@ def test_the_rate_is_halved_on_every_plateau_down_to_its_floor(
 ) -> None:
     values = iter([0.3, 0.2, 0.3, 0.4, 0.1, 0.2])  # better, two that are not, better, two again
     monkeypatch.setattr(ValidationUsers, "evaluate_factors", lambda *_: next(values))
-    settings = QUICK | {"epochs": 6, "lr_patience": 2, "min_rate": min_rate}
+    settings = QUICK | {"epochs": 6, "lr_patience": 2, "min_learning_rate": min_rate}
     MF("bpr", **settings).fit(TRAIN, checkpoint=tmp_path / "c")
     with np.load(tmp_path / "c") as held:
         at = json.loads(held["header"].tobytes())["at"]

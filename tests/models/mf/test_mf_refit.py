@@ -54,7 +54,7 @@ def judged_by(monkeypatch: pytest.MonkeyPatch, values: list[float], **settings: 
         # Asked after epochs 2, 4, 6 and 8, the second time worse than the first.
         ({"validation_every": 2}, [0.3, 0.2, 0.4, 0.1], [0.02] * 4 + [0.01] * 4),
         ({"learning_rate": [0.01, 0.03, 0.02]}, VALUES, [0.01, 0.03, *RATES[2:]]),
-        ({"min_rate": 0.005}, VALUES, [0.02, 0.02, 0.02, 0.01] + [0.005] * 4),
+        ({"min_learning_rate": 0.005}, VALUES, [0.02, 0.02, 0.02, 0.01] + [0.005] * 4),
     ],
 )  # fmt: skip
 def test_rates_are_those_that_were_used(

@@ -139,7 +139,11 @@ def test_untouched_items_empty_users_and_a_column_of_ones(kind: type, name: str)
     [
         ("k", 0, "k must be a whole number, at least 1, got 0"),
         ("k", 2.0, "k must be a whole number, at least 1, got 2.0"),
-        ("similarity", "euclid", "similarity must be one of cosine, jaccard, dice, pearson, got"),
+        (
+            "similarity",
+            "euclid",
+            "similarity must be one of cosine, jaccard, dice, pearson, got 'euclid'",
+        ),
         ("shrink", -1.0, "shrink must be at least 0 and finite, got -1.0"),
         ("shrink", math.nan, "shrink must be at least 0 and finite, got nan"),
     ],

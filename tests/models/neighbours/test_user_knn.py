@@ -125,7 +125,11 @@ def test_a_history_over_other_items_is_refused() -> None:
     ("argument", "value", "sentence"),
     [
         ("k", True, "k must be a whole number, at least 1, got True"),
-        ("similarity", "euclid", "similarity must be one of cosine, jaccard, dice, pearson, got"),
+        (
+            "similarity",
+            "euclid",
+            "similarity must be one of cosine, jaccard, dice, pearson, got 'euclid'",
+        ),
         ("shrink", math.inf, "shrink must be at least 0 and finite, got inf"),
     ],
 )

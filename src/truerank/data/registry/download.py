@@ -23,8 +23,8 @@ from urllib.request import (
 )
 
 from truerank.data.registry.checksum import mismatch
+from truerank.data.registry.download_progress import Show, transfer_bar
 from truerank.data.registry.partial import PartialFile
-from truerank.data.registry.progress import Show, transfer_bar
 from truerank.errors import DownloadError, InvalidArgumentError
 
 CHUNK = 1 << 16

@@ -3,7 +3,7 @@
 Looked for in this order, and the first that is there is taken:
 
 1. ``$TRUERANK_DATA/<name>/<name>.npz``, for any name, in the layout of
-   :mod:`truerank.data.registry.layout`;
+   :mod:`truerank.data.registry.npz_layout`;
 2. the cache, ``$TRUERANK_CACHE/<name>/<name>.npz`` (by default the user's cache folder);
 3. the raw files of the publisher, put by hand into ``<name>/`` in either of the two;
 4. the network, unless ``offline=True`` or ``TRUERANK_OFFLINE=1``.
@@ -25,7 +25,7 @@ from truerank.data.registry.archives import Arrays
 from truerank.data.registry.catalogue import DATASETS
 from truerank.data.registry.checksum import mismatch
 from truerank.data.registry.dataset import Dataset, RawFile
-from truerank.data.registry.layout import read_npz, to_interactions, with_sizes, write_npz
+from truerank.data.registry.download_progress import busy
 from truerank.data.registry.locations import (
     cache_folder,
     file_exists,
@@ -36,7 +36,7 @@ from truerank.data.registry.locations import (
     offline_requested,
     user_folder,
 )
-from truerank.data.registry.progress import busy
+from truerank.data.registry.npz_layout import read_npz, to_interactions, with_sizes, write_npz
 from truerank.errors import (
     DatasetNotFoundError,
     DownloadError,
@@ -103,7 +103,7 @@ def load_dataset(
 def load_arrays(name: str, *, offline: bool = False, progress: bool = True) -> Arrays:
     """The plain arrays of a data set: columns, published negatives, sizes.
 
-    Names and meaning are those of :mod:`truerank.data.registry.layout`. Arguments as in
+    Names and meaning are those of :mod:`truerank.data.registry.npz_layout`. Arguments as in
     :func:`load_dataset`.
     """
     if name == DEMO:

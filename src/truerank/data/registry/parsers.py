@@ -1,7 +1,7 @@
 """The file formats of the public data sets, each read into plain columns.
 
 Every reader takes the raw files in a fixed order and gives the arrays of the npz layout
-(:mod:`truerank.data.registry.layout`): ids int32, ratings float32, times int32 (seconds).
+(:mod:`truerank.data.registry.npz_layout`): ids int32, ratings float32, times int32 (seconds).
 
 Memory: the result (16 bytes a row with rating and time), once more for the column being joined,
 and 250 MB; measured 1.4 GB at 60 million ratings, so 100 million peak at about 2.3 GB.

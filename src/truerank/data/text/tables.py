@@ -25,7 +25,7 @@ from truerank.data.text.delimited import (
     Spaced,
     find_delimiter,
 )
-from truerank.data.text.streams import (
+from truerank.data.text.file_streams import (
     START,
     check_encoding,
     find_encoding,

@@ -97,24 +97,24 @@ def _from_factors(base: Any, n_items: int) -> LowRank:
     )
 
 
-def spectral_form(base: Any, l2_range: float, spectrum: Spectrum) -> LowRank:
+def spectral_form(base: Any, lambda_range: float, spectrum: Spectrum) -> LowRank:
     r"""LRR with a :math:`\lambda_i` of its own for each singular value.
 
     Args:
         base: An LRR, fitted or not: its l2 and dim are used.
-        l2_range: How far each lambda_i may be from l2.
+        lambda_range: How far each lambda_i may be from l2.
         spectrum: Of the training data, of the base's rank at least.
     """
     l2 = base.l2
-    if not l2_range <= l2:
+    if not lambda_range <= l2:
         raise InvalidArgumentError(
-            "l2_range",
-            l2_range,
+            "lambda_range",
+            lambda_range,
             f"at most l2 = {l2:g} of the base",
             "otherwise some lambda_i could be negative",
         )
     part = spectrum if base.dim is None else spectrum.first(base.dim, "LRR")
-    shrinkage = Shrinkage(sigma=part.sigma, l2=float(l2), c=float(l2_range))
+    shrinkage = Shrinkage(sigma=part.sigma, l2=float(l2), c=float(lambda_range))
     V = np.ascontiguousarray(part.V, dtype_of(base.dtype))
     return LowRank(V, V, shrinkage=shrinkage)
 
@@ -123,7 +123,7 @@ def check_spectral(base: Any) -> None:
     """Only LRR with one lambda has singular values to weigh anew."""
     if type(base).__name__ != "LRR" or not isinstance(base.l2, int | float | np.number):
         raise InvalidArgumentError(
-            "l2_range", "a range for lambda_i", "0 unless the base is LRR with one l2",
+            "lambda_range", "a range for lambda_i", "0 unless the base is LRR with one l2",
             "HT and sparsification go with any base",
         )  # fmt: skip
 

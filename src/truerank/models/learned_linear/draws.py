@@ -1,4 +1,4 @@
-r"""What one positive pair meets in training: its input row, its negatives, its loss; compiled.
+r"""What one positive pair meets in training: its input row and its negatives; compiled.
 
 Every draw is addressed by (key of the epoch, position of the pair, number of the draw), as in
 :mod:`truerank.numerics.streams`. A pair therefore meets the same negatives whichever thread asks,
@@ -96,24 +96,3 @@ def draw_targets(rows: UserRows, key: np.uint64, pair: int, targets: NDArray[np.
     for i in range(1, len(targets)):
         r = below(word(own, i), rows.n_items - (last - first))
         targets[i] = absent_item(rows.items, first, last, r)
-
-
-@njit(nogil=True, cache=True)
-def bpr(scores: NDArray[np.float64], scale: float, slope: NDArray[np.float64]) -> float:
-    r"""The loss of one positive against its negatives, and its slope in each score.
-
-    .. math::
-        \ell = -\frac1m \sum_{j=1}^{m} \log \delta\bigl(t (s_0 - s_j)\bigr), \qquad
-        \frac{\partial \ell}{\partial s_j} = \frac{t}{m}\, \delta\bigl(-t (s_0 - s_j)\bigr)
-        = -\text{its part of } \frac{\partial \ell}{\partial s_0}
-    """
-    m = len(scores) - 1
-    loss = 0.0
-    slope[0] = 0.0
-    for j in range(1, m + 1):
-        margin = scale * (scores[0] - scores[j])
-        small = np.exp(-abs(margin))
-        loss += np.log1p(small) + max(-margin, 0.0)
-        slope[j] = scale / m * (small if margin > 0 else 1.0) / (1.0 + small)
-        slope[0] -= slope[j]
-    return loss / m

@@ -31,7 +31,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from truerank.arrays import Float
-from truerank.models.learned_linear.draws import PairRule, UserRows, bpr, draw_input, draw_targets
+from truerank.losses.bpr import mean_bpr_gradient
+from truerank.models.learned_linear.draws import PairRule, UserRows, draw_input, draw_targets
 
 FREE = {"reassoc", "contract", "nsz"}
 """Sums may be taken in the order of vector registers: always the same one, on one machine."""
@@ -82,7 +83,7 @@ def _add(
         y = x[a] * head[items[a]]
         for j in range(len(targets)):
             inner[j] += y * W[a, j]
-    loss = bpr(inner * tail[targets], scale, slope)
+    loss = mean_bpr_gradient(inner * tail[targets], scale, slope)
     if len(sums.head):
         for j in range(len(targets)):
             sums.tail[targets[j]] += slope[j] * inner[j]
@@ -230,7 +231,7 @@ def low_rank_block(
             inner[j] = _dot(scaled, B[targets[j]])
         diagonal = _dot(A[targets[0]], gain * B[targets[0]]) if own != 0.0 else 0.0
         inner[0] -= own * head[targets[0]] * diagonal
-        loss += bpr(inner * tail[targets], rule.scale, slope)
+        loss += mean_bpr_gradient(inner * tail[targets], rule.scale, slope)
         q[:] = 0
         for j in range(n_targets):
             weight, row = A.dtype.type(slope[j] * tail[targets[j]]), B[targets[j]]

@@ -45,7 +45,7 @@ from truerank.training.schedule import Schedule
 AnyScorer = ItemItemScorer | FactorScores | LowRankScorer
 
 
-@renamed_parameters(rate="learning_rate", c="l2_range")
+@renamed_parameters(rate="learning_rate", c="lambda_range")
 @dataclass(slots=True, eq=False)
 class LearnedLinear(Model):
     r"""Models near a linear model :math:`W`, found by BPR (the dissertation's chapter 2).
@@ -58,7 +58,7 @@ class LearnedLinear(Model):
         V_k^\top, \qquad \lambda_i = \lambda + c \tanh(\alpha_i)
 
     (the last on LRR only), in any combination but the last two together, by Adam on the BPR loss
-    of :mod:`.learning`. :math:`\delta` is the logistic function and all parameters start at 0:
+    of :mod:`.learner`. :math:`\delta` is the logistic function and all parameters start at 0:
     :math:`\lambda_i = \lambda`, and H, T and S are 1/2 everywhere. The start therefore ranks as the
     base does (thinned, with a threshold), but its W is a quarter of the base's with H and T, and
     half of that with S. Users set aside say after each epoch how good the model is, and the best
@@ -77,7 +77,7 @@ class LearnedLinear(Model):
     Attributes:
         base: The model to start from, in words, where :meth:`fit` is not given one; afterwards
             the one that was used.
-        l2_range: c, how far a lambda_i may be from the lambda of an LRR; 0 learns none.
+        lambda_range: c, how far a lambda_i may be from the lambda of an LRR; 0 learns none.
         head_tail: Learn H and T.
         threshold: Keep only entries of W from here on, and learn S; None keeps W as it is.
         negative: With a threshold: keep entries of at most ``-threshold`` as well.
@@ -108,7 +108,7 @@ class LearnedLinear(Model):
     """
 
     base: str = "ease"
-    l2_range: float = 0.0
+    lambda_range: float = 0.0
     head_tail: bool = True
     threshold: float | None = None
     negative: bool = False
@@ -142,7 +142,7 @@ class LearnedLinear(Model):
             n_negatives=self.n_negatives, batch_size=self.batch_size, epochs=self.epochs,
             patience=self.patience,
         )  # fmt: skip
-        check_not_negative(l2_range=self.l2_range)
+        check_not_negative(lambda_range=self.lambda_range)
         check_dropout(dropout=self.dropout)
         if not is_number(self.validation_share) or not 0 < self.validation_share < 1:
             raise InvalidArgumentError(
@@ -150,15 +150,15 @@ class LearnedLinear(Model):
             )
         if self.threshold is not None:
             check_not_negative(threshold=self.threshold)
-        if self.l2_range > 0 and self.threshold is not None:
+        if self.lambda_range > 0 and self.threshold is not None:
             raise InvalidArgumentError(
                 "threshold", self.threshold, "None where lambda_i is learned",
                 "the entries would move under it; learn lambda_i first, then sparsify the result",
             )  # fmt: skip
-        if not (self.l2_range > 0 or self.head_tail or self.threshold is not None):
+        if not (self.lambda_range > 0 or self.head_tail or self.threshold is not None):
             raise InvalidArgumentError(
                 "head_tail", False, "True where nothing else is learned",
-                "or give l2_range or a threshold",
+                "or give lambda_range or a threshold",
             )  # fmt: skip
         checked_seed(self.seed)
 
@@ -177,7 +177,7 @@ class LearnedLinear(Model):
             interactions: What the base was fitted on.
             base: A fitted linear model, or an items x items matrix, dense or sparse; the model
                 named at the start if not given.
-            spectrum: For ``l2_range > 0``: the decomposition of the interactions, if at hand.
+            spectrum: For ``lambda_range > 0``: the decomposition of the interactions, if at hand.
             validation: Histories and held-out items of other users (``fold_in`` and ``held_out``
                 of a split); otherwise some of these users are set aside.
             workers: Threads.
@@ -254,7 +254,7 @@ class LearnedLinear(Model):
         else:
             form = {"encoder", "item_factors", "user_factors"}
         ends = {"head", "tail"} if parameters["head_tail"] else set()
-        penalties = {"sigma", "lambdas"} if parameters["l2_range"] > 0 else set()
+        penalties = {"sigma", "lambdas"} if parameters["lambda_range"] > 0 else set()
         return form | ends | penalties | {"losses", "values"}
 
     def _forget(self) -> None:
@@ -286,9 +286,11 @@ class LearnedLinear(Model):
         given = base is not None
         base = base if given else base_of(self.base)
         form: Form
-        if self.l2_range > 0:
+        if self.lambda_range > 0:
             check_spectral(base)
-            form = spectral_form(base, self.l2_range, spectrum or decompose(interactions, base.dim))
+            form = spectral_form(
+                base, self.lambda_range, spectrum or decompose(interactions, base.dim)
+            )
         else:
             form = form_of(base if given else base.fit(interactions), interactions.n_items)
         if given:

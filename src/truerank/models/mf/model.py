@@ -71,6 +71,7 @@ def _negatives_per(shared: Any) -> Any:
 @renamed_parameters(
     {"shared": _negatives_per},
     rate="learning_rate",
+    min_rate="min_learning_rate",
     hidden="n_hidden_positives",
     shared="negatives_per",
     plateau="lr_patience",
@@ -151,7 +152,7 @@ class MF(FactorModel):
             follow from the last of them.
         epsilon: Of Adam and Adagrad, beside the root of v. Gradients about as small do not reach
             full steps: losses whose positives weigh little (``"mse_debiased"``) want less.
-        min_rate: The rate is never halved below this.
+        min_learning_rate: The rate is never halved below this.
         lr_patience: Checks without a better value before the rate is halved.
         l2: Penalty of touched rows.
         dropout: Part of a user's vector that is left out at random in each pair of training
@@ -188,7 +189,7 @@ class MF(FactorModel):
     optimiser: Literal["adam", "dense-adam", "adagrad", "sgd"] = "adam"
     learning_rate: float | list[float] = 1e-3
     epsilon: float = 1e-8
-    min_rate: float = 1e-6
+    min_learning_rate: float = 1e-6
     lr_patience: int = 2
     l2: float = 0.0
     dropout: float = 0.0
@@ -233,7 +234,7 @@ class MF(FactorModel):
         check_not_negative(
             popularity_power=self.popularity_power, alpha=self.alpha,
             n_hidden_positives=self.n_hidden_positives,
-            min_rate=self.min_rate, l2=self.l2,
+            min_learning_rate=self.min_learning_rate, l2=self.l2,
         )  # fmt: skip
         if not is_number(self.epsilon) or not 1e-30 <= self.epsilon < np.inf:
             raise InvalidArgumentError("epsilon", self.epsilon, "a number of at least 1e-30")
@@ -459,7 +460,7 @@ class MF(FactorModel):
             epochs=self.epochs,
             patience=self.patience,
             lr_patience=self.lr_patience,
-            min_rate=self.min_rate,
+            min_rate=self.min_learning_rate,
             check_every=self.validation_every,
         )
 

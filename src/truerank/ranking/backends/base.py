@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Int
-from truerank.ranking.backends.kernels import rank_fixed_negatives, rank_sampled
-from truerank.ranking.rows import Rows
+from truerank.ranking.backends.rank_kernels import rank_fixed_negatives, rank_sampled
+from truerank.ranking.rows import TargetRows
 from truerank.ranking.scorer import check_real
 from truerank.ranking.stages import Stages, most_rivals
 
@@ -39,13 +39,13 @@ class Backend(Protocol):
     def n_items(self) -> int:
         """How many items there are."""
 
-    def full(self, rows: Rows) -> Int:
+    def full(self, rows: TargetRows) -> Int:
         """Ranks among all candidates."""
 
-    def sampled(self, rows: Rows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
+    def sampled(self, rows: TargetRows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
         """Ranks among sampled candidates, and how many these were, the target included."""
 
-    def fixed_negatives(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
+    def fixed_negatives(self, rows: TargetRows, indptr: Int, negatives: Int) -> Int:
         """Ranks among the given negatives, ``negatives[indptr[k]:indptr[k + 1]]`` of row k."""
 
 
@@ -84,7 +84,7 @@ class CompiledBackend(ABC):
     def from_parts(cls, parts: dict[str, NDArray[Any]]) -> Self:
         """The backend back from its arrays."""
 
-    def sampled(self, rows: Rows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
+    def sampled(self, rows: TargetRows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
         rank, size = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
         with scratch(self.n_items) as room:
             rank_sampled(
@@ -96,7 +96,7 @@ class CompiledBackend(ABC):
             )  # fmt: skip
         return rank, size
 
-    def fixed_negatives(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
+    def fixed_negatives(self, rows: TargetRows, indptr: Int, negatives: Int) -> Int:
         rank = np.empty(len(rows), np.int64)
         rank_fixed_negatives(
             self.arrays(), rows.users, rows.targets, indptr, negatives, rows.ties, rank,

@@ -13,8 +13,8 @@ from truerank.arrays import Float, Int
 from truerank.errors import InvalidDataError
 from truerank.numerics.ties import ABOVE, TIED_ABOVE, compare_tied, rank_in_row, ranks_from
 from truerank.ranking.backends.base import as_float, scratch
-from truerank.ranking.draws import continue_chance, draw_rivals, mark, unmark
-from truerank.ranking.rows import Rows
+from truerank.ranking.rival_draws import continue_chance, draw_rivals, mark, unmark
+from truerank.ranking.rows import TargetRows
 from truerank.ranking.scorer import Scorer, checked_scores
 from truerank.ranking.stages import Stages, follow_stages, most_rivals
 
@@ -43,7 +43,7 @@ class CallBackend:
     def n_items(self) -> int:
         return int(self.scorer.n_items)
 
-    def full(self, rows: Rows) -> Int:
+    def full(self, rows: TargetRows) -> Int:
         users, row_indptr = rows.grouped()
         rank, ties = np.empty(len(rows), np.int64), rows.ties
         step = max(1, BLOCK_BYTES // (8 * self.n_items))
@@ -59,7 +59,7 @@ class CallBackend:
                     )
         return rank
 
-    def sampled(self, rows: Rows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
+    def sampled(self, rows: TargetRows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
         counts = np.zeros((3, len(rows)), np.int64)
         most = most_rivals(rows.n_candidates, replacement)
 
@@ -80,7 +80,7 @@ class CallBackend:
 
         return follow_stages(stages, rows.n_candidates, replacement, meet, chance)
 
-    def fixed_negatives(self, rows: Rows, indptr: Int, negatives: Int) -> Int:
+    def fixed_negatives(self, rows: TargetRows, indptr: Int, negatives: Int) -> Int:
         counts = np.zeros((3, len(rows)), np.int64)
         longest = int(np.diff(indptr).max(initial=0)) + 1
         for some in _slices(np.arange(len(rows)), longest):
@@ -89,7 +89,7 @@ class CallBackend:
         better, tied, heads = counts
         return ranks_from(better, tied, heads, rows.tie_rule, np.ones(len(rows), np.bool_))
 
-    def _draw(self, rows: Rows, row: int, start: int, stop: int, replacement: bool) -> Int:
+    def _draw(self, rows: TargetRows, row: int, start: int, stop: int, replacement: bool) -> Int:
         """Rivals start..stop-1 of one row. Earlier ones are drawn again: scoring costs far more."""
         with scratch(self.n_items) as (marks, room):
             mark(marks, rows.targets[row], rows.excluded(row))
@@ -103,7 +103,7 @@ class CallBackend:
             unmark(marks, rows.targets[row], rows.excluded(row), room, stop)
             return room[start:stop].copy()
 
-    def _count(self, rows: Rows, some: NDArray[Any], lists: list[Int], counts: Int) -> None:
+    def _count(self, rows: TargetRows, some: NDArray[Any], lists: list[Int], counts: Int) -> None:
         """Score the targets (first column) with their rivals and count; short lists are padded.
 
         ``counts`` are those of the rivals that beat each target, tie with it, and tie above it.

@@ -12,10 +12,10 @@ from truerank.arrays import Int
 from truerank.errors import InvalidDataError
 from truerank.numerics.ties import ranks_from
 from truerank.ranking.backends.base import CompiledBackend, as_float
-from truerank.ranking.backends.full_rank_single import Block, count_one_target
-from truerank.ranking.backends.kernels import count_in_tile, score_targets
+from truerank.ranking.backends.full_rank_single import SingleTargetBlock, count_one_target
+from truerank.ranking.backends.rank_kernels import count_in_tile, score_targets
 from truerank.ranking.backends.rounding import UNDERFLOW, FactorArrays
-from truerank.ranking.rows import Rows, read_only
+from truerank.ranking.rows import TargetRows, read_only
 
 TILE_ITEMS = 1024
 """Width of a tile of scores: 256 x 1024 float32 stay in the cache until they are counted."""
@@ -95,7 +95,7 @@ class FactorBackend(CompiledBackend):
             raise InvalidDataError("the factors changed on disk: they are no longer finite")
         return backend
 
-    def full(self, rows: Rows) -> Int:
+    def full(self, rows: TargetRows) -> Int:
         users, row_indptr = rows.grouped()
         if len(users) == len(rows):
             return self._one_target(rows)
@@ -114,11 +114,11 @@ class FactorBackend(CompiledBackend):
             )  # fmt: skip
         return _exact_ranks(better, tied, rows)
 
-    def _one_target(self, rows: Rows) -> Int:
+    def _one_target(self, rows: TargetRows) -> Int:
         """The same where every user has one row: counted without storing a score."""
         better, tied = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
         passed = rows.excluded_indptr[rows.users]
-        block = Block(
+        block = SingleTargetBlock(
             rows.users, rows.targets, rows.excluded_indptr, rows.excluded_items,
             passed, np.empty(len(rows)), better, tied, rows.ties,
         )  # fmt: skip
@@ -126,7 +126,7 @@ class FactorBackend(CompiledBackend):
         return _exact_ranks(better, tied, rows)
 
 
-def _exact_ranks(better: Int, tied: Int, rows: Rows) -> Int:
+def _exact_ranks(better: Int, tied: Int, rows: TargetRows) -> Int:
     whole = np.ones(len(better), np.bool_)
     return ranks_from(better, tied, np.zeros_like(tied), rows.tie_rule, whole)
 

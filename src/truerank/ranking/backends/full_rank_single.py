@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from truerank.arrays import Int
 from truerank.numerics.simd_counting import (
     ABOVE,
     HIGH,
@@ -26,7 +27,7 @@ from truerank.numerics.simd_counting import (
     panels_of,
 )
 from truerank.numerics.ties import Ties
-from truerank.ranking.backends.kernels import ROUND_UP
+from truerank.ranking.backends.rank_kernels import ROUND_UP
 from truerank.ranking.backends.rounding import (
     FactorArrays,
     decide_near,
@@ -47,16 +48,14 @@ SURE = 4.0
 NONE = np.int64(-1)
 """No strip. Of a kind that is compiled together with the numbers of strips."""
 
-Ints = NDArray[np.int64]
 
-
-class Block(NamedTuple):
+class SingleTargetBlock(NamedTuple):
     """One row per user, with room for what is found.
 
     Attributes:
         users: Each of them once.
         targets: Of each user.
-        excluded_indptr: See :class:`.Rows`.
+        excluded_indptr: See :class:`.TargetRows`.
         excluded_items: Ascending within a user.
         passed: The first excluded item of each user that no tile has reached yet.
         own: Score of the target.
@@ -65,18 +64,18 @@ class Block(NamedTuple):
         ties: The order of tied items.
     """
 
-    users: Ints
-    targets: Ints
-    excluded_indptr: Ints
+    users: Int
+    targets: Int
+    excluded_indptr: Int
     excluded_items: NDArray[np.int32]
-    passed: Ints
+    passed: Int
     own: NDArray[np.float64]
-    better: Ints
-    tied: Ints
+    better: Int
+    tied: Int
     ties: Ties
 
 
-class Tile(NamedTuple):
+class ItemTile(NamedTuple):
     """Items ``first`` to ``last - 1``, counted with so many zeros after them."""
 
     first: int
@@ -89,12 +88,12 @@ class Room(NamedTuple):
 
     bounds: NDArray[np.float32]
     counts: NDArray[np.int32]
-    rivals: Ints
+    rivals: Int
     scores: NDArray[np.float32]
 
 
 @njit(nogil=True, cache=True)
-def count_one_target(scorer: FactorArrays, block: Block) -> None:
+def count_one_target(scorer: FactorArrays, block: SingleTargetBlock) -> None:
     """Fill ``own``, ``better`` and ``tied`` of a block.
 
     Memory: copies of the vectors of its users and of STEP items, and less than a megabyte.
@@ -117,7 +116,7 @@ def count_one_target(scorer: FactorArrays, block: Block) -> None:
         block.own[k] = exact_dot(scorer.user, block.users[k], scorer.item, block.targets[k])
     for first in range(0, n_items, width):
         last = min(first + width, n_items)
-        tile = Tile(first, last, STEP - (last - whole) if last > whole else 0)
+        tile = ItemTile(first, last, STEP - (last - whole) if last > whole else 0)
         _set_bounds(scorer, block, tile, room)
         for panel in range(len(panels)):
             _count(scorer, tail, panels, panel, tile, room)
@@ -125,7 +124,7 @@ def count_one_target(scorer: FactorArrays, block: Block) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _set_bounds(scorer: FactorArrays, block: Block, tile: Tile, room: Room) -> None:
+def _set_bounds(scorer: FactorArrays, block: SingleTargetBlock, tile: ItemTile, room: Room) -> None:
     """One error bound for the tile, that of its longest item, hence two bounds of its scores."""
     longest = np.float32(0.0)
     for item in range(tile.first, tile.last):
@@ -143,7 +142,7 @@ def _count(
     tail: NDArray[np.float32],
     panels: NDArray[np.float32],
     panel: int,
-    tile: Tile,
+    tile: ItemTile,
     room: Room,
 ) -> None:
     """Counts of a panel from the beginning of a tile to the end of each strip."""
@@ -163,7 +162,9 @@ def _count(
 
 
 @njit(nogil=True, cache=True)
-def _add(scorer: FactorArrays, block: Block, panel: int, tile: Tile, room: Room) -> None:
+def _add(
+    scorer: FactorArrays, block: SingleTargetBlock, panel: int, tile: ItemTile, room: Room
+) -> None:
     """Add the counts of a tile to the users of a panel."""
     final = -(-(tile.last - tile.first) // STRIP) - 1
     for k in range(panel * PANEL, min((panel + 1) * PANEL, len(block.users))):
@@ -179,9 +180,9 @@ def _add(scorer: FactorArrays, block: Block, panel: int, tile: Tile, room: Room)
 
 @njit(nogil=True, cache=True)
 def _settled(
-    block: Block,
+    block: SingleTargetBlock,
     k: int,
-    tile: Tile,
+    tile: ItemTile,
     room: Room,
     since: int | np.int64,
     strip: int,
@@ -219,7 +220,7 @@ def _settled(
 
 @njit(nogil=True, cache=True)
 def _look_closer(
-    scorer: FactorArrays, block: Block, k: int, tile: Tile, room: Room, begin: int
+    scorer: FactorArrays, block: SingleTargetBlock, k: int, tile: ItemTile, room: Room, begin: int
 ) -> None:
     """Add a tile to user k strip by strip; where something is open, from the scores themselves."""
     user, target, e = block.users[k], block.targets[k], begin

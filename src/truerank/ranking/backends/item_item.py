@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from truerank.arrays import Int
 from truerank.errors import InvalidDataError
 from truerank.ranking.backends.base import CompiledBackend, as_float
-from truerank.ranking.backends.kernels import rank_item_item
+from truerank.ranking.backends.rank_kernels import rank_item_item
 from truerank.ranking.backends.rounding import ItemItemArrays, SparseItemItemArrays
-from truerank.ranking.rows import Rows, read_only
+from truerank.ranking.rows import TargetRows, read_only
 
 HUGE = 1e300
 """Sums that might pass this are left to the scorer itself: float64 ends at 2e308."""
@@ -105,7 +105,7 @@ class ItemItemBackend(CompiledBackend):
         dense = "weights" in parts
         return cls(csr("history"), read_only(parts["weights"]) if dense else csr("weights"))
 
-    def full(self, rows: Rows) -> Int:
+    def full(self, rows: TargetRows) -> Int:
         rank = np.empty(len(rows), np.int64)
         rank_item_item(
             self.arrays(), rows.users, rows.targets, rows.excluded_indptr, rows.excluded_items,

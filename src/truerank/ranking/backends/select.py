@@ -12,7 +12,7 @@ from truerank.ranking.backends.base import Backend, CompiledBackend
 from truerank.ranking.backends.calls import CallBackend
 from truerank.ranking.backends.factors import FactorBackend
 from truerank.ranking.backends.item_item import ItemItemBackend
-from truerank.ranking.rows import Rows
+from truerank.ranking.rows import TargetRows
 from truerank.ranking.scorer import FactorScorer, checked_scores
 
 FLOAT32 = 2.0**-24
@@ -50,7 +50,7 @@ def backend_for(scorer: Any, user_names: NDArray[Any] | None) -> Backend:
     return fast
 
 
-def check_promise(scorer: Any, backend: Backend, rows: Rows) -> None:
+def check_promise(scorer: Any, backend: Backend, rows: TargetRows) -> None:
     """Fast paths must score as the scorer itself does; a few pairs tell.
 
     Scores may differ by a thousandth, by 1e-4 of the largest, and by what two sums in float32 may:

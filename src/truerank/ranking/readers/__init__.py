@@ -2,8 +2,7 @@
 
 from truerank.ranking.readers.lists import read_lists
 from truerank.ranking.readers.ncf import read_ncf_negatives
-from truerank.ranking.readers.ranks import read_ranks
-from truerank.ranking.readers.recognise import read_table
+from truerank.ranking.readers.ranks import read_ranks, read_table
 from truerank.ranking.readers.trec import read_trec
 
 __all__ = ["read_lists", "read_ncf_negatives", "read_ranks", "read_table", "read_trec"]

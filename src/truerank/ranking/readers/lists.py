@@ -16,7 +16,7 @@ from truerank.ranking.designs import Foreign
 from truerank.ranking.header import Header
 from truerank.ranking.readers.placing import Lists, place, ranks_of
 from truerank.ranking.readers.repeats import refuse_repeats
-from truerank.ranking.readers.sources import Source, as_numbers
+from truerank.ranking.readers.sources import TableSource, as_numbers
 from truerank.ranking.table import RankTable
 from truerank.rng import checked_seed
 from truerank.version import __version__
@@ -86,7 +86,7 @@ def read_lists(
     ([2], [3])
     """
     held, offered = (
-        Source.of(t, delimiter=delimiter, encoding=encoding) for t in (targets, scores)
+        TableSource.of(t, delimiter=delimiter, encoding=encoding) for t in (targets, scores)
     )
     if score in held.columns and score not in offered.columns:
         raise InvalidDataError(

@@ -1,19 +1,31 @@
-"""Ranks that somebody has already: a column of ranks, and what they were taken among."""
+"""Ranks that somebody has already: a column of ranks, and what they were taken among.
+
+:func:`read_table` says what a file is by its content: for the command line, which gets a path and
+little else.
+"""
 
 from __future__ import annotations
 
-import difflib
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.errors import InvalidArgumentError, InvalidDataError, Message, option
+from truerank.checks import nearest
+from truerank.errors import (
+    FileFormatError,
+    InvalidArgumentError,
+    InvalidDataError,
+    Message,
+    option,
+)
 from truerank.ranking.columns import as_whole
 from truerank.ranking.designs import Foreign
 from truerank.ranking.header import Header
 from truerank.ranking.readers.repeats import refuse_repeats
-from truerank.ranking.readers.sources import Source
+from truerank.ranking.readers.sources import TableSource, first_line, is_parquet
 from truerank.ranking.table import RankTable
 from truerank.version import __version__
 
@@ -64,7 +76,7 @@ def read_ranks(
     >>> read_ranks(pa.table({"rank": [1, 40, 7]}), n_sampled=100, n_items=9_836)
     RankTable(3 rows, foreign design, 0 exact ranks, 100.0 scored per row)
     """
-    table = Source.of(source, delimiter=delimiter, header=header, encoding=encoding)
+    table = TableSource.of(source, delimiter=delimiter, header=header, encoding=encoding)
     names = table.columns
     wanted = {"rank": names[0] if not header and len(names) == 1 and rank == "rank" else rank}
     wanted |= {
@@ -118,7 +130,7 @@ def _is_meant(argument: str, usual: str, names: tuple[str, ...]) -> bool:
     where the column only has another name.
     """
     near = (usual, argument, f"{argument}Id", f"{argument}_idx", f"{argument[0]}id")
-    return any(difflib.get_close_matches(name, names, n=1, cutoff=0.8) for name in near)
+    return any(nearest(name, names, cutoff=0.8) for name in near)
 
 
 def _from_one(rank: NDArray[Any], zero_based: bool) -> NDArray[np.int64]:
@@ -136,3 +148,56 @@ def _from_one(rank: NDArray[Any], zero_based: bool) -> NDArray[np.int64]:
             "start at 1; pass " + option("zero_based", True)
         )
     return ranks
+
+
+def read_table(path: str | Path, **options: Any) -> RankTable:
+    """A rank table from a file: ours by its metadata, or any table with a column of ranks.
+
+    Args:
+        path: A Parquet file written by :meth:`RankTable.to_parquet`; or a Parquet, CSV or TSV
+            file with a column of ranks.
+        options: As in :func:`read_ranks`; None counts as not given. A file of ours needs none
+            and takes none: it says itself how its ranks were made.
+    """
+    file = Path(path)
+    given = {name: value for name, value in options.items() if value is not None}
+    if is_parquet(file):
+        if not _is_ours(file):
+            return read_ranks(file, **given)
+        if given:
+            raise InvalidArgumentError(
+                next(iter(given)),
+                next(iter(given.values())),
+                f"left out: {file} is a rank table of truerank and says itself how its ranks "
+                "were made",
+            )
+        return RankTable.from_parquet(file)
+    _refuse_other_formats(file)
+    return read_ranks(file, **given)
+
+
+def _is_ours(file: Path) -> bool:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from truerank.ranking.parquet import _KEY
+
+    try:
+        metadata = pq.read_schema(file).metadata or {}
+    except (pa.ArrowException, OSError):
+        return True  # damaged: from_parquet has the sentence for it
+    return _KEY in metadata
+
+
+def _refuse_other_formats(file: Path) -> None:
+    line = first_line(file)
+    if re.match(r"\(\d+,\d+\)\s", line):
+        raise FileFormatError(
+            f"{file} holds negatives as NCF publishes them, not ranks; give it to "
+            "tr.read_ncf_negatives with the scores"
+        )
+    if re.fullmatch(r"\s*\S+\s+Q0\s+\S+\s+\d+\s+\S+\s+\S+\s*", line):
+        raise FileFormatError(
+            f"{file} is a TREC run, which has no ranks of held-out items; give it to tr.read_trec "
+            "with its qrels"
+        )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.data.frames import arrow_column, check_names, eager, reading, to_numpy
-from truerank.data.text.streams import read_start
+from truerank.data.text.file_streams import read_start
 from truerank.data.text.tables import Role, TextTable
 from truerank.errors import InvalidDataError
 
@@ -20,7 +20,7 @@ PARQUET = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TableSource:
     """Where a table is.
 
     Attributes:

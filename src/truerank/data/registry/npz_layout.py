@@ -102,7 +102,8 @@ def to_interactions(
     if not parts:
         raise FileFormatError(
             f"the data set {name!r} has no arrays user and item, or train_user and train_item; "
-            f"it has {', '.join(arrays) or 'none'}: see truerank.data.registry.layout for the names"
+            f"it has {', '.join(arrays) or 'none'}: see truerank.data.registry.npz_layout for the "
+            "names"
         )
     chosen = part if part is not None else default_part
     if chosen is None:

@@ -12,7 +12,8 @@ from slow_ranking import WORD, banned_for, held_by, make_world, p_value, rivals_
 from truerank.data.interactions import Interactions
 from truerank.execution import Serial
 from truerank.numerics.streams import word
-from truerank.ranking import Adaptive, FunctionScorer, Sampled, draws, rank_pairs
+from truerank.ranking import Adaptive, FunctionScorer, Sampled, rank_pairs
+from truerank.ranking import rival_draws as draws
 from truerank.rng import Stream, addresses
 
 ALARM = 1e-4

@@ -16,7 +16,7 @@ from truerank.ranking.backends.rounding import (
     fill_row,
     rounding_guard,
 )
-from truerank.ranking.draws import continue_chance, draw_rivals, mark, unmark
+from truerank.ranking.rival_draws import continue_chance, draw_rivals, mark, unmark
 from truerank.ranking.stages import goes_on
 
 STEP = 64

@@ -12,7 +12,7 @@ from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking.backends.base import Backend
 from truerank.ranking.designs import Adaptive, FixedNegatives, Full, Sampled, Users
-from truerank.ranking.rows import Rows
+from truerank.ranking.rows import TargetRows
 from truerank.split import Split
 
 
@@ -90,7 +90,7 @@ def check_fixed_negatives(design: FixedNegatives, n_rows: int, n_items: int) -> 
         )
 
 
-def check_sizes(design: object, rows: Rows, names: NDArray[Any] | None) -> None:
+def check_sizes(design: object, rows: TargetRows, names: NDArray[Any] | None) -> None:
     """A first sample that was asked for must fit the candidates of every user.
 
     A default adapts to those who have fewer (:meth:`Sampled.first_size`), but repeated draws

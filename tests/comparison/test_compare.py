@@ -51,7 +51,7 @@ def test_exact_ranks_get_the_paired_t_of_their_users(pair: dict[str, tr.RankTabl
     assert row.std_error == pytest.approx(stats.sem(a - b), rel=1e-12)
     assert row.p_value == pytest.approx(known.pvalue, rel=1e-9)
     assert (row.low, row.high) == pytest.approx((interval.low, interval.high), abs=1e-12)
-    assert row.trust == ""
+    assert row.caveats == ""
     assert row.value_a - row.value_b == pytest.approx(row.difference, abs=1e-12)
 
 
@@ -124,14 +124,14 @@ def test_exact_and_sampled_tables_mix_with_a_warning(pair: dict[str, tr.RankTabl
     row = verdict.comparisons[0]
     assert verdict.estimates["exact"]["recall@40"].method == "exact"
     assert row.test == "z"
-    assert "only sampled is estimated" in row.trust
+    assert "only sampled is estimated" in row.caveats
 
 
 def test_naive_is_never_trusted(pair: dict[str, tr.RankTable]) -> None:
     rng = np.random.default_rng(5)
     tables = {name: sampled(rng, table.rank) for name, table in pair.items()}
     row = tr.compare(tables, "recall@10", method="naive", n_boot=100).comparisons[0]
-    assert "belongs to the sample" in row.trust
+    assert "belongs to the sample" in row.caveats
 
 
 def test_sampled_metrics_in_the_blind_spot_are_flagged() -> None:
@@ -145,7 +145,7 @@ def test_sampled_metrics_in_the_blind_spot_are_flagged() -> None:
     }
     verdict = tr.compare(tables, "recall@5", n_boot=100)
     row = verdict.comparisons[0]
-    assert "rests on smoothness; larger samples, or some users ranked in full," in row.trust
+    assert "rests on smoothness; larger samples, or some users ranked in full," in row.caveats
     assert row.extrapolated
     assert row.bounds is not None
     (low_a, high_a), (low_b, high_b) = (
@@ -301,7 +301,7 @@ def test_the_same_exact_ranks_give_the_same_verdict_by_any_design(
 def test_what_is_known_is_not_tested(pair: dict[str, tr.RankTable]) -> None:
     tables = {name: as_users(table[:60], 60) for name, table in pair.items()}
     few = {name: as_users(table[:5], 5) for name, table in pair.items()}
-    assert tr.compare(few, "recall@10", population="finite").comparisons[0].trust == ""
+    assert tr.compare(few, "recall@10", population="finite").comparisons[0].caveats == ""
     tables["same"] = tables["behind"]
     verdict = tr.compare(tables, "recall@10", population="finite", n_boot=100)
     row, equal = (verdict.pair("recall@10", *p) for p in (("ahead", "behind"), ("same", "behind")))
@@ -505,6 +505,6 @@ def test_tie_rules_that_are_not_refused_may_have_a_caveat(
         name: with_ties(table, rule)
         for (name, table), rule in zip(pair.items(), rules, strict=True)
     }  # fmt: skip
-    trust = tr.compare(tables, "recall@10", n_boot=100).comparisons[0].trust
+    trust = tr.compare(tables, "recall@10", n_boot=100).comparisons[0].caveats
     assert all(word in trust for word in words)
     assert bool(trust) == bool(words)

@@ -31,7 +31,7 @@ def test_so_few_users_have_no_interval_and_no_small_p(n_users: int) -> None:
     assert row.p_value >= 2.0 ** (1 - n_users)
     assert math.isnan(row.low)
     assert math.isnan(row.high)
-    assert "no interval" in row.trust
+    assert "no interval" in row.caveats
     assert "better" not in tr.compare(table, "recall@100", n_boot=200).sentence
 
 

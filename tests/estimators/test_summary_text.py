@@ -87,7 +87,7 @@ def test_nobody_is_told_to_do_what_was_done(design: tr.Sampled | tr.Adaptive, sa
     notes = str(e.diagnostics)
     assert f"extrapolates by smoothness; {said}" in notes
     both = tr.compare({"a": table, "b": table}, "recall@1", n_boot=100)
-    advice = both.comparisons[0].trust
+    advice = both.comparisons[0].caveats
     adaptive = isinstance(design, tr.Adaptive)
     assert ("an adaptive design" in advice) != adaptive
     if adaptive:

@@ -309,4 +309,4 @@ def test_half_ties_of_a_full_and_a_sampled_ranking_are_doubted() -> None:
             for name, design in (("full", tr.Full()), ("sampled", tr.Sampled(n=99)))
         }
         (row,) = tr.compare(tables, "recall@10", n_boot=100).comparisons
-        assert ("ties='half' puts a target into the middle" in row.trust) == doubted
+        assert ("ties='half' puts a target into the middle" in row.caveats) == doubted

@@ -232,7 +232,7 @@ def _print_pairs(verdict: Verdict) -> None:
                     f"{row.std_error:.4f}",
                     "known exactly" if row.known else f"{row.low:+.4f} .. {row.high:+.4f}",
                     "" if row.known else _p(row.p_adjusted),
-                    _differ(row) + ("*" if row.trust else ""),
+                    _differ(row) + ("*" if row.caveats else ""),
                 )
                 for row in shown
             ],
@@ -241,10 +241,10 @@ def _print_pairs(verdict: Verdict) -> None:
     tests = ", ".join(dict.fromkeys(row.test for row in verdict.comparisons if not row.known))
     if tests:
         remark(f"p: {tests} test over {verdict.n_users:,} users, corrected by {verdict.correction}")
-    doubted = [row for row in verdict.comparisons if row.trust]
+    doubted = [row for row in verdict.comparisons if row.caveats]
     about: dict[str, dict[str, None]] = {}
     for row in doubted:
-        for doubt in for_cli(row.trust).split("; "):
+        for doubt in for_cli(row.caveats).split("; "):
             about.setdefault(doubt, {})[f"{row.a} - {row.b}"] = None
     pairs = {f"{row.a} - {row.b}" for row in verdict.comparisons}
     for doubt, where in about.items():

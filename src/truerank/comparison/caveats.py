@@ -1,4 +1,4 @@
-"""When not to trust a comparison, in words."""
+"""Caveats: when not to rely on a comparison, in words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from truerank.ranking import RankCounts, RankTable
 Ranks = RankTable | RankCounts
 
 
-def doubts(
+def caveats_of(
     names: tuple[str, str],
     samples: tuple[Sample, Sample],
     estimates: tuple[Estimate, Estimate],

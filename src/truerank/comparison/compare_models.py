@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from truerank.comparison.alignment import Alignment, align
-from truerank.comparison.caveats import doubts
+from truerank.comparison.caveats import caveats_of
 from truerank.comparison.corrections import adjust
 from truerank.comparison.differences import difference
 from truerank.comparison.standings import chance_of_being_best, indistinguishable_groups
@@ -64,7 +64,7 @@ def compare(
         baseline: Compare the others with this model only: fewer questions, more power.
         n_boot: Resamples of the users, common to all models.
         seed: Of the resamples.
-        bounds: Look for what the samples cannot tell (the trust column); slower.
+        bounds: Look for what the samples cannot tell (the caveats); slower.
         population: Whose metric all of it is about: ``infinite``, future users, of whom these are a
             sample; or ``finite``, the users there are (``n_population`` of every table), whose
             difference is known where all of them were ranked in full.
@@ -248,7 +248,7 @@ def _comparisons(
                 method=method, test=test, confidence=confidence, n_resamples=n_boot, seed=seed,
                 population=population,
             )  # fmt: skip
-            doubt = joined("; ", filter(None, (doubts(names, both, (a, b)), d.note)))
+            doubt = joined("; ", filter(None, (caveats_of(names, both, (a, b)), d.note)))
             found.append((str(metric), names, (a, b), d, doubt))
     adjusted = adjust(np.array([d.p_value for *_, d, _ in found]), correction)
     return tuple(
@@ -272,7 +272,7 @@ def _comparisons(
             n_users=both[0].n_users,
             population=population,
             n_population=n_population,
-            trust=doubt,
+            caveats=doubt,
         )
         for (metric, names, both, d, doubt), p in zip(found, adjusted, strict=True)
     )

@@ -98,13 +98,13 @@ def _differences(verdict: Verdict) -> Section:
             low=[row.low for row in rows],
             high=[row.high for row in rows],
             labels=[f"{row.a} − {row.b}" for row in rows],
-            flags=[row.trust for row in rows],
+            flags=[row.caveats for row in rows],
         )
         charts.append(
             Chart(
                 f"Differences on {metric}",
                 f"{verdict.confidence:.0%} intervals for {verdict.about}, each for itself; a bar "
-                "that crosses zero may be chance. Hollow: see the trust column.",
+                "that crosses zero may be chance. Hollow: see the caveats.",
                 f"difference in {metric}", "", [series], kind="intervals", zero_line=True,
             )
         )  # fmt: skip
@@ -234,7 +234,7 @@ def _origin(verdict: Verdict) -> Section:
     rows = [
         [
             Cell(name),
-            Cell(design_words(table)),
+            Cell(format_design(table)),
             Cell("—" if table.header.seed is None else str(table.header.seed)),
             Cell("yes" if table.header.replacement else "no"),
             Cell(table.header.ties),
@@ -270,7 +270,7 @@ def _origin(verdict: Verdict) -> Section:
     return Section("How it was made", "origin", (), parts)
 
 
-def design_words(table: RankTable) -> str:
+def format_design(table: RankTable) -> str:
     """The design of a table for people."""
     design = table.header.design
     values = [

@@ -68,8 +68,8 @@ def details(verdict: Verdict) -> str:
 
 def caution(verdict: Verdict) -> str:
     """The first reason not to trust the answer; empty if there is none."""
-    rows = [row for row in verdict.comparisons if row.metric == verdict.metrics[0] and row.trust]
-    return rows[0].trust if rows else ""
+    rows = [row for row in verdict.comparisons if row.metric == verdict.metrics[0] and row.caveats]
+    return rows[0].caveats if rows else ""
 
 
 def _level_with_first(verdict: Verdict) -> list[str]:
@@ -117,7 +117,7 @@ def _values(verdict: Verdict, row: Comparison, first: str) -> str:
         )
     return (
         f"{values}, {change} ({verdict.confidence:.0%} interval {low:+.4f} to {high:+.4f}, "
-        f"adjusted {p_words(row.p_adjusted)})"
+        f"adjusted {format_p(row.p_adjusted)})"
     )
 
 
@@ -142,7 +142,7 @@ def _rounded(number: float) -> int:
     return int(float(f"{number:.1e}"))
 
 
-def p_words(p: float) -> str:
+def format_p(p: float) -> str:
     """A p-value for people."""
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}" if p < 0.1 else f"p = {p:.2f}"
 

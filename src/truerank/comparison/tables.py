@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from string import ascii_lowercase
 
-from truerank.comparison.summary_text import p_words
+from truerank.comparison.summary_text import format_p
 from truerank.comparison.verdict import Comparison, Verdict
 from truerank.estimators.summary_text import (
     MARK,
     MARK_NOTE,
+    format_estimate,
     from_whom,
     range_text,
-    value_text,
 )
 from truerank.report.page import Cell, Table
 
@@ -37,14 +37,14 @@ def models_table(verdict: Verdict) -> Table:
             beaten = "".join(
                 short[other] for other in verdict.models if _above(verdict, metric, model, other)
             )
-            cells.append(Cell(value_text(e), sort=e.value, mark=beaten.strip(",")))
+            cells.append(Cell(format_estimate(e), sort=e.value, mark=beaten.strip(",")))
         chance = verdict.best[verdict.metrics[0]][model]
         cells.append(Cell(chance_text(verdict, chance), sort=chance))
         scored = float(verdict.tables[model].n_scored.mean())
         cells.append(Cell(f"{scored:,.0f}", sort=scored))
         cells.append(Cell(_doubt(verdict, model)))
         rows.append(cells)
-    heads = ["model", *verdict.metrics, f"best on {verdict.metrics[0]}", "scored/row", "trust"]
+    heads = ["model", *verdict.metrics, f"best on {verdict.metrics[0]}", "scored/row", "caveats"]
     source = from_whom(verdict.population, verdict.n_population, verdict.n_users)
     caption = f"Estimate ± standard error for {verdict.about}, from {source}. {MARKS_CAPTION}"
     if is_known(verdict):
@@ -66,17 +66,17 @@ def comparisons_table(verdict: Verdict) -> Table:
             Cell(_p(row, row.p_adjusted), sort=row.p_adjusted),
             Cell(f"{row.effect_size:+.3f}", sort=row.effect_size),
             Cell(row.test),
-            Cell(row.trust or "—", sort=float(bool(row.trust))),
+            Cell(row.caveats or "—", sort=float(bool(row.caveats))),
         ]
         for row in verdict.comparisons
     ]
     heads = [
         "metric", "a", "b", "a - b", f"{verdict.confidence:.0%} interval", "p",
-        f"p, {verdict.correction}", "effect", "test", "trust",
+        f"p, {verdict.correction}", "effect", "test", "caveats",
     ]  # fmt: skip
     caption = (
         f"Differences for {verdict.about}. * significant at {1 - verdict.confidence:.2g} after the "
-        f"correction ({verdict.correction}) over all {len(verdict.comparisons)} rows. Trust: why "
+        f"correction ({verdict.correction}) over all {len(verdict.comparisons)} rows. Caveats: why "
         "not to rely on a row."
     )
     if is_known(verdict):
@@ -114,7 +114,7 @@ def chance_text(verdict: Verdict, p: float) -> str:
 
 
 def _p(row: Comparison, p: float) -> str:
-    return "—" if row.known else p_words(p)[2:].removeprefix("= ")
+    return "—" if row.known else format_p(p)[2:].removeprefix("= ")
 
 
 def _above(verdict: Verdict, metric: str, model: str, other: str) -> bool:

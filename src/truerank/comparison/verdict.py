@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from truerank.comparison.differences import KNOWN
 from truerank.comparison.summary_text import sentence
-from truerank.deprecation import renamed_parameters
+from truerank.deprecation import old_name, renamed_parameters
 from truerank.errors import MissingExtraError
 from truerank.estimators import Estimate, Sample
 from truerank.estimators.population import Population
@@ -48,7 +48,7 @@ class Comparison:
         population: Whose difference: that of future users (``infinite``), or of the users there
             are (``finite``).
         n_population: How many there are; None for future users.
-        trust: Why not to trust this row; empty if nothing speaks against it.
+        caveats: Why not to rely on this row; empty if nothing speaks against it.
     """
 
     metric: str
@@ -70,7 +70,17 @@ class Comparison:
     n_users: int
     population: Population
     n_population: int | None
-    trust: str
+    caveats: str
+
+    @property
+    def trust(self) -> str:
+        """The old name of :attr:`caveats`, until the next release."""
+        old_name("the attribute 'trust' of Comparison", "caveats")
+        return self.caveats
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; ``trust`` is what ``caveats`` was called, until the next release."""
+        return {**asdict(self), "trust": self.caveats}
 
     @property
     def known(self) -> bool:
@@ -144,12 +154,15 @@ class Verdict:
     # ---------------------------------------------------------------- ways out
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per comparison, as a pandas frame."""
+        """One row per comparison, as a pandas frame.
+
+        Column ``trust`` is the old name of ``caveats``; it goes with the next release.
+        """
         try:
             import pandas as pd
         except ImportError:
             raise MissingExtraError("pandas", "frames", "Verdict.to_frame()") from None
-        return pd.DataFrame([asdict(row) for row in self.comparisons])[list(_COLUMNS)]
+        return pd.DataFrame([row.to_dict() for row in self.comparisons])[list(_COLUMNS)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -163,7 +176,7 @@ class Verdict:
                 model: {metric: e.to_dict() for metric, e in row.items()}
                 for model, row in self.estimates.items()
             },
-            "comparisons": [asdict(row) for row in self.comparisons],
+            "comparisons": [row.to_dict() for row in self.comparisons],
             "best": {metric: dict(row) for metric, row in self.best.items()},
             "groups": {metric: [list(g) for g in row] for metric, row in self.groups.items()},
             "confidence": self.confidence,
@@ -212,5 +225,5 @@ class Verdict:
 _COLUMNS = (
     "metric", "a", "b", "difference", "std_error", "low", "high", "p_value", "p_adjusted",
     "significant", "value_a", "value_b", "extrapolated", "effect_size", "test", "n_users",
-    "population", "n_population", "trust",
+    "population", "n_population", "caveats", "trust",
 )  # fmt: skip

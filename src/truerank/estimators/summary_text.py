@@ -66,7 +66,7 @@ def estimate_text(e: Estimate) -> str:
     return f"{e.metric} {e.value:.4f}{error} for {about} ({e.method}, from {source}{unseen}{doubt})"
 
 
-def value_text(e: Estimate) -> str:
+def format_estimate(e: Estimate) -> str:
     """Value and standard error for the cell of a table; behind the known range where it is blind.
 
     The mark of an extrapolation is :data:`MARK`, explained by :data:`MARK_NOTE`.

@@ -15,7 +15,7 @@ from truerank.comparison import Verdict, compare
 from truerank.data import load_dataset
 from truerank.estimators import Estimate, Sample, estimate
 from truerank.estimators import prepare as prepare_ranks
-from truerank.estimators.summary_text import value_text
+from truerank.estimators.summary_text import format_estimate
 from truerank.files import readable_errors
 from truerank.models import EASE, IALS, SLIM, ItemKNN, Popularity
 from truerank.ranking import Adaptive, Design, Full, RankTable, Sampled, Users, rank
@@ -213,7 +213,7 @@ def _estimates(sample: Sample, evaluation: Evaluation, seed: int) -> dict[str, E
 def _cell(evaluation: Evaluation, e: Estimate) -> str:
     if evaluation.name == "full":  # the truth of these users
         return f"{e.value:.4f}"
-    return value_text(e)
+    return format_estimate(e)
 
 
 def _slug(name: str) -> str:

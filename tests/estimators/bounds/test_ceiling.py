@@ -166,8 +166,8 @@ def test_a_comparison_doubts_the_model_by_name() -> None:
     }
     verdict = tr.compare(tables, "recall@10", n_boot=100)
     (row,) = verdict.comparisons
-    assert "theirs is suspicious: these ranks are said to be exact" in row.trust
-    assert "ours is suspicious" not in row.trust
+    assert "theirs is suspicious: these ranks are said to be exact" in row.caveats
+    assert "ours is suspicious" not in row.caveats
 
 
 @pytest.mark.parametrize("name", ["ml-1m", "steam-caserec", "lastfm-hetrec"])

@@ -94,9 +94,10 @@ class CompatibleSet:
         if self.slack == 0.0:
             return ""
         return (
-            f"no distribution of global ranks explains these sampled ranks at "
+            "no distribution of global ranks explains these sampled ranks at "
             f"{self.confidence:.0%} confidence: their bands were widened by {self.slack:.2g} of "
-            "their width; check that rivals were drawn uniformly, and the table's n_items, replacement and design"
+            "their width; check that rivals were drawn uniformly, and the table's n_items, "
+            "replacement and design"
         )
 
 

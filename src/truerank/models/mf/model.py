@@ -126,8 +126,8 @@ class MF(FactorModel):
 
     Memory: both factor matrices three times (Adam), four with validation users, the buffers of
     :mod:`.steps`, and while those are asked vectors of length 1 for a cosine, all in float32: for
-    gowalla, dim 64, batches of 1,024 and 800 negatives 100 MB at the peak, 115 MB with a cosine (``make
-    bench-mf``). The same seed gives the same bits for any number of threads.
+    gowalla, dim 64, batches of 1,024 and 800 negatives 100 MB at the peak, 115 MB with a cosine
+    (``make bench-mf``). The same seed gives the same bits for any number of threads.
 
     Attributes:
         loss: A name of :data:`truerank.losses.LOSSES`, or a torch function of the same shape.

@@ -32,7 +32,7 @@ WITHOUT_EFFECT = (
     r"header\.(data|version): 'x'",  # a word that only people read, or that is compared elsewhere
     r"header\.made_by: {'x': 1}",
     r"header\.adapted: dropped",  # as by earlier versions
-    r"parameter (base|rate): (\[1\]|{'x': 1})",  # of fitting; nothing is computed with it again
+    r"parameter (base|learning_rate): (\[1\]|{'x': 1})",  # of fitting; not used again
 )
 """What is used to the very same bits."""
 

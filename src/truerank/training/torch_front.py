@@ -207,7 +207,7 @@ class TorchLearner:
         module: Changed in place.
         objective: What is minimised.
         settings: How a step is made.
-        validation: Who judges; None for nobody.
+        validation: The validation users; None for nobody.
     """
 
     def __init__(

@@ -3,9 +3,9 @@ r"""Dropout: each pair leaves out some dimensions of its user's vector; compiled
 .. math:: u \to \frac{z \circ u}{1 - p}, \qquad P(z_k = 0) = p
 
 with u the user's vector, of length 1 for a cosine, and z drawn anew for every pair, addressed like
-all draws (:mod:`.draws`). Scores keep their mean and cannot rest on few dimensions
-[srivastava2014]_. As in the published code of CCL the length is that before dropping, so a cosine
-can exceed 1. Only training drops; ranking has whole vectors.
+all draws (:mod:`truerank.numerics.streams`). Scores keep their mean and cannot rest on few
+dimensions [srivastava2014]_. As in the published code of CCL the length is that before
+dropping, so a cosine can exceed 1. Only training drops; ranking has whole vectors.
 
 The share is kept in units of 1/65536. z is drawn again where gradients go back through it: nothing
 is stored.

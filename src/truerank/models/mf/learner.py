@@ -29,7 +29,7 @@ MOST_PARTS = 64
 class FactorTables:
     """Factors and optimiser states of both sides, and the best factors so far.
 
-    ``best_users`` and ``best_items`` have no rows where nobody judges: then the last are kept.
+    ``best_users`` and ``best_items`` have no rows without validation users: then the last are kept.
     """
 
     users: Table
@@ -100,7 +100,7 @@ class FactorLearner:
         tables: Changed in place.
         objective: What is minimised.
         settings: How a step is made.
-        validation: Who judges; None for nobody.
+        validation: The validation users; None for nobody.
         each: Runs tasks on all cores.
         workers: Threads; they change nothing but the time.
     """

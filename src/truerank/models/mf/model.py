@@ -115,7 +115,7 @@ class MF(FactorModel):
     grow. Short ones (``init_std=1e-3``, as in the published code of CCL) start fast and are worth a
     try.
 
-    **Stopping**: a tenth of the users have a fifth of their items held out and judge after each
+    **Stopping**: a tenth of the users have a fifth of their items held out and are asked after each
     epoch; the best epoch is kept, and trained without those items. :meth:`refit` then trains on
     everything, for as many epochs; ``validation_share=0`` does to the last epoch. See
     :mod:`truerank.training.schedule` for the learning rate.
@@ -124,10 +124,10 @@ class MF(FactorModel):
     nobody's positive, unless it is drawn as a negative (uniform ones are). With a cosine, the
     factors kept are of length 1, so that dot products are the scores. New users: :mod:`.fold_in`.
 
-    Memory: both factor matrices three times (Adam), four with judges, the buffers of :mod:`.steps`,
-    and while the judges look vectors of length 1 for a cosine, all in float32: for gowalla, dim 64,
-    batches of 1,024 and 800 negatives 100 MB at the peak, 115 MB with a cosine (``make
-    bench-mf``). The same seed gives the same bits for any number of threads.
+    Memory: both factor matrices three times (Adam), four with validation users, the buffers of
+    :mod:`.steps`, and while those are asked vectors of length 1 for a cosine, all in float32: for
+    gowalla, dim 64, batches of 1,024 and 800 negatives 100 MB at the peak, 115 MB with a cosine
+    (``make bench-mf``). The same seed gives the same bits for any number of threads.
 
     Attributes:
         loss: A name of :data:`truerank.losses.LOSSES`, or a torch function of the same shape.
@@ -160,7 +160,7 @@ class MF(FactorModel):
         batch_size: Pairs per step.
         epochs: Passes over all pairs, at most.
         patience: Checks without a better value before it stops.
-        validation_share: Part of the users who judge (5,000 at most); 0 for none, and none where
+        validation_share: Part of the users who validate (5,000 at most); 0 for none, and none where
             nobody can and nobody asked for it.
         validation_metric: Any metric of ranks, such as ``"ndcg@20"``, whose cutoff gives way to
             small catalogues where nobody asked for it.
@@ -292,7 +292,7 @@ class MF(FactorModel):
             check_counts(workers=workers)
         if not len(interactions):
             raise InvalidDataError("there is no interaction to learn from; fit needs some")
-        learned, judges, adapted = validation_users_of(
+        learned, users_asked, adapted = validation_users_of(
             interactions, validation, share=self.validation_share, metric=self.validation_metric,
             n_sampled=self.validation_negatives, seed=self.seed,
         )  # fmt: skip
@@ -313,17 +313,17 @@ class MF(FactorModel):
         if checkpoint is not None:
             identity = self._identity(interactions, validation)
             kept = Checkpoint(path=Path(checkpoint), every=checkpoint_every, identity=identity)
-        tables, history = self._start(interactions, kept, validated=judges is not None)
+        tables, history = self._start(interactions, kept, validated=users_asked is not None)
         temperature = (self.loss_params or {}).get("temperature")
         with on_all_cores(workers) as each:
             train(
                 FactorLearner(
-                    tables, objective, self._step_settings(), validation=judges, each=each,
+                    tables, objective, self._step_settings(), validation=users_asked, each=each,
                     workers=workers,
                 ),
                 history,
                 self._schedule(),
-                metric=None if judges is None else str(judges.metric),
+                metric=None if users_asked is None else str(users_asked.metric),
                 checkpoint=kept,
                 likely_cause=likely_cause(
                     self.loss, self.similarity, max(self._rates), temperature
@@ -331,7 +331,7 @@ class MF(FactorModel):
                 label="fitting MF",
             )  # fmt: skip
         users, items = tables.users.factors, tables.items.factors
-        if judges is not None:
+        if users_asked is not None:
             users, items = tables.best_users, tables.best_items
         self.user_factors = unit(users, self._cosine).copy()
         self.user_factors[interactions.user_counts == 0] = 0.0
@@ -351,10 +351,10 @@ class MF(FactorModel):
         checkpoint_every: int = 1,
         workers: int | None = None,
     ) -> Self:
-        """A new model that learns from everything, now that the judges have chosen.
+        """A new model that learns from everything, now that the validation users have chosen.
 
-        It has as many epochs as the best, each at the rate it had here, and no judges: their
-        held-out items are trained on too.
+        It has as many epochs as the best, each at the rate it had here, and no validation users:
+        their held-out items are trained on too.
 
         Args:
             interactions: The positive pairs; all that there are.
@@ -381,7 +381,7 @@ class MF(FactorModel):
 
     @property
     def best_epoch(self) -> int:
-        """The epoch that was kept, from 1: the best by the judges, else the last."""
+        """The epoch that was kept, from 1: the best by the validation users, else the last."""
         if np.isnan(self.validations).all():
             return len(self.losses)
         return 1 + int(np.nanargmax(self.validations))

@@ -12,8 +12,8 @@ order, so the number of threads changes no bit.
 Memory beside the factors and the states of their optimiser: 2 B (d + w) numbers for batches of B
 pairs with w own and n shared items, n d for each set of shared ones and for each tile, n times
 :data:`TILE` for each thread (4 B n or more for a loss without a fused gradient:
-:mod:`.autograd_batch`), and two batches (:mod:`.batches`). Never users x items, and B x n x d only
-where every pair has a set to itself.
+:mod:`.autograd_batch`), and two batches (:mod:`truerank.training.batches`). Never users x items,
+and B x n x d only where every pair has a set to itself.
 """
 
 from __future__ import annotations

@@ -55,12 +55,12 @@ def learned_penalties(table: LinearTable) -> LearnedLinear:
     """Lambdas learned from a start that is somewhat too large, as the dissertation's figure has."""
     best = table.line(table.recipe.row("LRR")).setting
     l2 = START * best["l2"]
-    history = table.judges.fold_in or table.judges.train
+    history = table.validation.fold_in or table.validation.train
     return LearnedLinear(lambda_range=REACH * l2, head_tail=False).fit(
         table.test.train,
         base=LRR(l2=l2, dim=best["dim"]),
         spectrum=table.spectrum,
-        validation=(history, table.judges.held_out),
+        validation=(history, table.validation.held_out),
     )
 
 
@@ -155,7 +155,7 @@ def page(table: LinearTable, lines: Sequence[Line], learned: LearnedLinear) -> s
         data=table.data,
         n_train=int((test.train.user_counts > 0).sum()),
         n_test=test.report.users_evaluated,
-        n_validation=table.judges.report.users_evaluated,
+        n_validation=table.validation.report.users_evaluated,
         n_items=int((test.train.item_counts > 0).sum()),
         n_interactions=test.report.train,
         select=recipe.select_by,

@@ -37,7 +37,9 @@ PAGE = Path(__file__).with_suffix(".md")
 def main() -> None:
     """Train what is not known, and write the page, or the record alone."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--search-only", action="store_true", help="judge settings and record them")
+    parser.add_argument(
+        "--search-only", action="store_true", help="evaluate settings and record them"
+    )
     parser.add_argument("--data", action="append", help="data sets of the search; all if not given")
     parser.add_argument("--row", action="append", help="rows of the search; all if not given")
     parser.add_argument("--workers", type=int, help="threads of a training")

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from truerank.errors import InvalidArgumentError, StorageError
-from truerank.report.embed import embedded_json
-from truerank.report.html import content_policy, render_html, sort_key, write_html
+from truerank.report.html import content_policy, embedded_json, render_html, sort_key, write_html
 from truerank.report.notes import NoteLetters
 from truerank.report.page import Cell, Page, Section, Table
 

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truerank.arrays import Float
+from truerank.checks import whole_number
 from truerank.comparison.outcome import Outcome, joined
 from truerank.comparison.paired_tests import constant_difference, few_differ, outcome_of, undecided
 from truerank.comparison.values import Pairs
-from truerank.errors import InvalidArgumentError
 from truerank.rng import Stream, checked_seed, stream
 
 Draw = Callable[[np.random.Generator, int], Float]
@@ -226,11 +226,5 @@ def _at_the_floor(hits: int, n_resamples: int) -> str:
 
 
 def _checked_resamples(n_resamples: int) -> int:
-    if not isinstance(n_resamples, int | np.integer) or n_resamples < FEWEST:
-        raise InvalidArgumentError(
-            "n_resamples",
-            n_resamples,
-            f"a whole number, at least {FEWEST}",
-            "with fewer, p could not reach 0.05",
-        )
-    return int(n_resamples)
+    why = "with fewer, p could not reach 0.05"
+    return whole_number("n_resamples", n_resamples, FEWEST, hint=why)

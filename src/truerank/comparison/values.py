@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truerank.arrays import Float
+from truerank.checks import did_you_mean
 from truerank.errors import InvalidArgumentError, InvalidDataError
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
@@ -157,6 +157,6 @@ def checked_weight(weight: ArrayLike | None, n: int) -> Float:
 
 def unknown_name(argument: str, name: object, known: Collection[str]) -> InvalidArgumentError:
     """The error for a name that is not in a table, with the nearest one that is."""
-    near = difflib.get_close_matches(str(name).lower().replace("_", "-"), known, n=1)
-    hint = f"did you mean {near[0]}?" if near else ""
-    return InvalidArgumentError(argument, name, f"one of {', '.join(known)}", hint)
+    return InvalidArgumentError(
+        argument, name, f"one of {', '.join(known)}", did_you_mean(name, known)
+    )

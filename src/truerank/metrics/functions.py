@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truerank.checks import whole_number
 from truerank.errors import InvalidArgumentError, InvalidDataError
 
 PerRow = NDArray[np.float64]
@@ -136,9 +137,7 @@ def checked_sizes(n_items: ArrayLike, ranks: PerRow) -> PerRow:
 
 def checked_cutoff(k: int) -> int:
     """A cutoff as a whole number, at least 1."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise InvalidArgumentError("k", k, "a whole number, at least 1")
-    return int(k)
+    return whole_number("k", k)
 
 
 def _inside(ranks: PerRow, k: int | None) -> NDArray[np.bool_]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truerank.checks import nearest
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.metrics.definitions import ALIASES, DEFINITIONS
 from truerank.metrics.functions import PerRow, checked_cutoff, checked_ranks, checked_sizes
@@ -252,8 +252,8 @@ def _one_of() -> str:
 
 
 def _nearest(name: str) -> str:
-    close = difflib.get_close_matches(name, [*DEFINITIONS, *ALIASES], n=1)
-    if not close:
+    near = nearest(name, [*DEFINITIONS, *ALIASES])
+    if near is None:
         return ""
-    found = ALIASES.get(close[0], close[0])
+    found = ALIASES.get(near, near)
     return f"did you mean {found}{'@10' if DEFINITIONS[found].cutoff == 'required' else ''}?"

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truerank.checks import whole_number
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking.stages import Stages
 
@@ -45,7 +46,7 @@ class Sampled:
 
     def __post_init__(self) -> None:
         if self.n is not None:
-            object.__setattr__(self, "n", _whole("n", self.n, 2))
+            object.__setattr__(self, "n", whole_number("n", self.n, 2))
         object.__setattr__(self, "replacement", bool(self.replacement))
 
     @property
@@ -110,11 +111,11 @@ class Adaptive:
 
     def __post_init__(self) -> None:
         if self.n0 is not None:
-            object.__setattr__(self, "n0", _whole("n0", self.n0, 2))
+            object.__setattr__(self, "n0", whole_number("n0", self.n0, 2))
         object.__setattr__(self, "replacement", bool(self.replacement))
         if self.n_max is not None:
-            least = None if self.n0 is None else f"a whole number, at least n0 = {self.n0}"
-            most = _whole("n_max", self.n_max, self.n0 or 2, least)
+            least = "" if self.n0 is None else f"a whole number, at least n0 = {self.n0}"
+            most = whole_number("n_max", self.n_max, self.n0 or 2, want=least)
             object.__setattr__(self, "n_max", most)
         elif self.replacement:
             raise InvalidArgumentError(
@@ -130,7 +131,7 @@ class Adaptive:
                 raise InvalidArgumentError("budget", self.budget, "a positive number, or None")
             object.__setattr__(self, "budget", float(self.budget))
         if self.top is not None:
-            object.__setattr__(self, "top", _whole("top", self.top, 1))
+            object.__setattr__(self, "top", whole_number("top", self.top, 1))
 
     @property
     def limited(self) -> bool:
@@ -242,7 +243,7 @@ class Users:
     inner: InnerDesign = field(default_factory=Full)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "m", _whole("m", self.m, 1))
+        object.__setattr__(self, "m", whole_number("m", self.m, 1))
         if not isinstance(self.inner, Full | Sampled | Adaptive):
             raise InvalidArgumentError("inner", self.inner, "Full, Sampled or Adaptive")
 
@@ -336,9 +337,3 @@ def design_from_dict(values: Mapping[str, Any]) -> RecordedDesign:
 def _fitted(n: int, n_items: int) -> int:
     """A default size in a catalogue of ``n_items``."""
     return max(2, min(n, n_items))
-
-
-def _whole(name: str, value: object, least: int, want: str | None = None) -> int:
-    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least:
-        return int(value)
-    raise InvalidArgumentError(name, value, want or f"a whole number, at least {least}")

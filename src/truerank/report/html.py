@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
@@ -16,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from truerank.files import written_whole
+from truerank.plain_data import plain
 from truerank.report.chart_table import chart_data, chart_table
 from truerank.report.elements import clean
-from truerank.report.embed import embedded_json
 from truerank.report.marks import swatch
 from truerank.report.notes import NoteLetters
 from truerank.report.page import Chart, Code, Details, Page, Part, Table, Text
@@ -186,3 +187,21 @@ def _asset(name: str) -> Markup:
 def _hashed(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+# JSON needs none of these outside strings, so replacing them everywhere changes no value;
+# without them neither </script> nor <!-- can appear. json itself escapes all but ASCII.
+HARMLESS = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
+
+
+def embedded_json(data: Any) -> Markup:
+    r"""``data`` as JSON for a ``<script type="application/json">`` element.
+
+    NaN and infinities, which JSON does not know, become null; numpy values become plain ones.
+
+    >>> print(embedded_json({"name": "</script>", "value": float("nan")}))
+    {"name": "\u003c/script\u003e", "value": null}
+    """
+    text = json.dumps(plain(data), allow_nan=False)
+    # Made of ASCII with < > & escaped: nothing is left that HTML could read as its own.
+    return Markup(text.translate(HARMLESS))  # noqa: S704

@@ -80,7 +80,7 @@ class LinearTable:
         cache: Path | None = None,
     ) -> None:
         self.data, self.recipe, self.cache = data, recipe or linear_recipe(), cache
-        self.test, self.judges = self.recipe.splits(data, interactions)
+        self.test, self.validation = self.recipe.splits(data, interactions)
         self._bases: dict[str, Any] = {}
 
     def lines(
@@ -122,12 +122,12 @@ class LinearTable:
         base, settings = self._base(row.base), setting | more
         if "lambda_range_share" in settings:
             settings["lambda_range"] = settings.pop("lambda_range_share") * base.l2
-        history = self.judges.fold_in or self.judges.train
+        history = self.validation.fold_in or self.validation.train
         return LearnedLinear(**settings).fit(
             self.test.train,
             base=base,
             spectrum=self.spectrum if "lambda_range" in settings else None,
-            validation=(history, self.judges.held_out),
+            validation=(history, self.validation.held_out),
         )
 
     def _best(self, row: LinearRow) -> tuple[dict[str, Any], Any, float, int]:
@@ -149,7 +149,7 @@ class LinearTable:
         if self.data not in row.grid:
             raise InvalidArgumentError("row", row.name, f"one with a grid for {self.data}")
         for setting, model in self._models(row, list(combinations(row.grid[self.data]))):
-            table = rank(model, self.judges, Full(), progress=False)
+            table = rank(model, self.validation, Full(), progress=False)
             yield setting, model, float(table.per_user(self.recipe.select_by)[1].mean())
 
     def _models(self, row: LinearRow, settings: list[dict[str, Any]]) -> Iterator[tuple[Any, Any]]:
@@ -206,7 +206,7 @@ class LinearTable:
         if row.base:
             base = self.recipe.row(row.base)
             asked["base"] = {"model": base.model, "setting": self.line(base).setting}
-        return json.dumps([self.test.fingerprint(), self.judges.fingerprint(), asked])
+        return json.dumps([self.test.fingerprint(), self.validation.fingerprint(), asked])
 
 
 _NOTED = ("setting", "validation", "tried", "epochs", "seconds")

@@ -124,7 +124,7 @@ class LossTableRuns:
     def search(
         self, row: LossRow, step: Callable[[], None] = lambda: None
     ) -> tuple[LossTrial, ...]:
-        """Every setting of the row, judged by the validation users; the test stays out of it."""
+        """Every setting of the row, evaluated on the validation users; the test stays out of it."""
         return tuple(
             self.trial(row, setting, self.recipe.seeds[0], step) for setting in self._tried(row)
         )

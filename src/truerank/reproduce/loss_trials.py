@@ -24,7 +24,7 @@ RECORD = "loss_trials.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossTrial:
-    """One training, judged by the validation users.
+    """One training, evaluated on the validation users.
 
     Attributes:
         setting: What was tried, beyond what the row has in common.

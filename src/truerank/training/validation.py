@@ -87,7 +87,7 @@ class ValidationUsers:
         """Every user with something held out who is also trained on.
 
         Not those who have learned nearly every item: with fewer candidates than the metric's
-        cutoff, or none that is not held out, there is nothing to judge.
+        cutoff, or none that is not held out, there is nothing to evaluate.
         """
         able = (held_out.user_counts > 0) & (train.user_counts > 0)
         if not able.any():
@@ -98,7 +98,7 @@ class ValidationUsers:
         able &= candidates >= np.maximum(metric.k or 1, held_out.user_counts + 1)
         if not able.any():
             raise InvalidDataError(
-                f"no user has candidates enough to judge by {metric}: at most "
+                f"no user has candidates enough to evaluate {metric}: at most "
                 f"{candidates[held_out.user_counts > 0].max():,} items are not trained on; choose "
                 "a validation_metric with a smaller cutoff"
             )
@@ -227,7 +227,7 @@ def check_validation(train: Interactions, held_out: Interactions) -> None:
     if n_both:
         raise InvalidDataError(
             f"{n_both:,} pairs of the validation part are in the training data too, and would be "
-            "judged by what was learned by heart; take them out of one of them"
+            "evaluated on what was learned by heart; take them out of one of them"
         )
 
 
@@ -242,14 +242,14 @@ def validation_users_of(
 ) -> tuple[Interactions, ValidationUsers | None, list[str]]:
     """What is trained on, the validation users, and a sentence for each default that gave way.
 
-    A share that nobody asked for gives way to none where nobody can judge, and a metric that nobody
-    asked for to a cutoff that everybody who judges has candidates for.
+    A share that nobody asked for gives way to none where nobody can validate, and a metric that nobody
+    asked for to a cutoff that every validation user has candidates for.
 
     Args:
         data: The training data.
-        given: Held-out items of the same users, to judge by; otherwise some of the data are.
-        share: The part of the users who judge; 0 for none.
-        metric: What they judge by.
+        given: Held-out items of the same users, to validate with; otherwise some of the data are.
+        share: The part of the users who validate; 0 for none.
+        metric: What is evaluated.
         n_sampled: Items that each is ranked among; None for all.
         seed: Decides who and what is held out.
     """
@@ -259,24 +259,26 @@ def validation_users_of(
     elif share == 0:
         return data, None, []
     elif is_adaptive(share) and not np.any(data.user_counts >= 2):
-        why = "no user has two items, one to learn from and one to be judged by"
+        why = "no user has two items, one to learn from and one to validate with"
         return data, None, [adaptation_note("validation_share", 0, share, why)]
     else:
         learned, held_out = train_validation_split(data, share=share, seed=seed)
     chosen, adapted, room = parse(metric), [], _candidates(learned, held_out)
     if given is None and is_adaptive(share) and not len(room):
-        why = "who would judge has learned, or has held out, every item"
+        why = "who would validate has learned, or has held out, every item"
         return data, None, [adaptation_note("validation_share", 0, share, why)]
     if is_adaptive(metric) and len(room) and room.max() < (chosen.k or 1):
         chosen = replace(chosen, k=int(room.min()))
-        why = f"some who judge have {room.min()} candidates, and nobody more than {room.max()}"
+        why = (
+            f"some validation users have {room.min()} candidates, and nobody more than {room.max()}"
+        )
         adapted.append(adaptation_note("validation_metric", str(chosen), metric, why))
     users = ValidationUsers.of(learned, held_out, metric=chosen, n_sampled=n_sampled, seed=seed)
     return learned, users, adapted
 
 
 def _candidates(train: Interactions, held_out: Interactions) -> NDArray[np.int64]:
-    """How many items are ranked, for each user who can judge: who has one that is not held out."""
+    """How many items are ranked, for each user who can validate: who has one that is not held out."""
     n = train.n_items - train.user_counts
     can = (held_out.user_counts > 0) & (train.user_counts > 0) & (n > held_out.user_counts)
     return np.asarray(n[can])

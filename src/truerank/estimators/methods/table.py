@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from typing import Any
 
+from truerank.checks import check_one_of
 from truerank.errors import InvalidArgumentError
 from truerank.estimators.methods.em import MaximumLikelihood, WeightedMaximumLikelihood
 from truerank.estimators.methods.krichene import BiasVariance, ConstrainedLeastSquares, RankUnbiased
@@ -44,10 +44,7 @@ SLOW_TO_REFIT = frozenset({"mes", "bv-mes", "mn-mes"})
 
 def make_method(name: str, parameters: dict[str, Any]) -> Estimator:
     """The method of this name with these parameters, or a sentence with the nearest name."""
-    if name not in METHODS:
-        near = difflib.get_close_matches(str(name), METHODS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else ""
-        raise InvalidArgumentError("method", name, f"one of {', '.join(METHODS)}", hint)
+    check_one_of("method", name, METHODS)
     factory = METHODS[name]
     fixed = factory.keywords if isinstance(factory, partial) else {}
     kind: Any = factory.func if isinstance(factory, partial) else factory

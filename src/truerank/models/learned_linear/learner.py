@@ -55,7 +55,7 @@ class Learned:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lesson:
-    """What is learned from, and who judges the result.
+    """What is learned from, and who validates the result.
 
     Attributes:
         rows: The training data.
@@ -113,7 +113,7 @@ class LinearLearner:
     Args:
         form: The W to learn around.
         rule: How a pair is trained on.
-        lesson: What is learned from, and who judges the result.
+        lesson: What is learned from, and who validates the result.
         batch_size: Pairs of a step.
         seed: Of all draws.
         head_tail: Whether H and T are learned.

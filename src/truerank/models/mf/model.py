@@ -277,7 +277,7 @@ class MF(FactorModel):
 
         Args:
             interactions: The positive pairs.
-            validation: Held-out items of the same users, to judge by; otherwise some of the
+            validation: Held-out items of the same users, to validate with; otherwise some of the
                 interactions are held out, see ``validation_share``.
             checkpoint: A file to write all that is needed to go on. If it is there already,
                 training goes on from it, to the same bits as if it had never stopped. ``epochs``
@@ -376,8 +376,8 @@ class MF(FactorModel):
     @property
     def rates(self) -> NDArray[np.float64]:
         """The learning rate of each epoch."""
-        judged = not np.isnan(self.validations).all()
-        return rates_of(self.validations if judged else -self.losses, self._schedule())
+        validated = not np.isnan(self.validations).all()
+        return rates_of(self.validations if validated else -self.losses, self._schedule())
 
     @property
     def best_epoch(self) -> int:

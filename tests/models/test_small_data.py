@@ -150,8 +150,8 @@ def test_negatives_and_cutoff_of_mf_give_way_to_a_small_catalogue() -> None:
     model = MF(dim=4, epochs=2).fit(data)
     assert model.adapted == (
         (
-            "validation_metric is ndcg@9 instead of the usual ndcg@20: some who judge have 9 "
-            "candidates, and nobody more than 9"
+            "validation_metric is ndcg@9 instead of the usual ndcg@20: some validation users have "
+            "9 candidates, and nobody more than 9"
         ),
         "n_negatives is 12 instead of the usual 64: there are no more items",
     )
@@ -161,7 +161,7 @@ def test_negatives_and_cutoff_of_mf_give_way_to_a_small_catalogue() -> None:
     assert np.array_equal(model.item_factors, said.item_factors)
     with pytest.raises(InvalidArgumentError, match="n_negatives must be at most the number of"):
         MF(dim=4, epochs=2, n_negatives=64, validation_metric="ndcg@5").fit(data)
-    with pytest.raises(InvalidDataError, match="no user has candidates enough to judge by"):
+    with pytest.raises(InvalidDataError, match="no user has candidates enough to evaluate"):
         MF(dim=4, epochs=2, n_negatives=4, validation_metric="ndcg@20").fit(data)
 
 

@@ -62,7 +62,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> LinearTable:
 def test_recipe_of_data_that_cannot_be_fetched_runs_on_generated_ones(table: LinearTable) -> None:
     lines = list(table.lines())
     assert [line.row.name for line in lines] == list(NEARBY)
-    assert table.test.report.users_evaluated == table.judges.report.users_evaluated == 30
+    assert table.test.report.users_evaluated == table.validation.report.users_evaluated == 30
     for line in lines:
         assert line.table.is_exact.all()
         assert line.table.n_users == 30
@@ -81,7 +81,7 @@ def test_the_chosen_setting_is_the_best_on_validation_users(table: LinearTable) 
     values = {}
     for l2 in (10.0, 100.0):
         model = tr.models.EASE(l2=l2).fit(table.test.train)
-        ranks = tr.rank(model, table.judges, tr.Full())
+        ranks = tr.rank(model, table.validation, tr.Full())
         values[l2] = float(ranks.per_user("ndcg@100")[1].mean())
     assert line.validation == max(values.values())
     assert values[line.setting["l2"]] == line.validation

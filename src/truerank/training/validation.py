@@ -242,8 +242,8 @@ def validation_users_of(
 ) -> tuple[Interactions, ValidationUsers | None, list[str]]:
     """What is trained on, the validation users, and a sentence for each default that gave way.
 
-    A share that nobody asked for gives way to none where nobody can validate, and a metric that nobody
-    asked for to a cutoff that every validation user has candidates for.
+    A share that nobody asked for gives way to none where nobody can validate, and a metric that
+    nobody asked for to a cutoff that every validation user has candidates for.
 
     Args:
         data: The training data.
@@ -278,7 +278,7 @@ def validation_users_of(
 
 
 def _candidates(train: Interactions, held_out: Interactions) -> NDArray[np.int64]:
-    """How many items are ranked, for each user who can validate: who has one that is not held out."""
+    """How many items are ranked, for each user who has one that is not held out."""
     n = train.n_items - train.user_counts
     can = (held_out.user_counts > 0) & (train.user_counts > 0) & (n > held_out.user_counts)
     return np.asarray(n[can])

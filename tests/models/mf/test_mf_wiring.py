@@ -87,7 +87,7 @@ def test_judges_without_enough_candidates_are_left_out() -> None:
     assert np.isfinite(MF("bpr", **some).fit(heavy).validations).all()
     for metric in ("recall@11", "ndcg@20"):
         with pytest.raises(
-            InvalidDataError, match=f"to judge by {metric}: at most 9 items are not"
+            InvalidDataError, match=f"to evaluate {metric}: at most 9 items are not"
         ):
             MF("bpr", **some | {"validation_metric": metric}).fit(heavy)
 

@@ -104,9 +104,9 @@ def test_bad_p_values_are_refused() -> None:
 
 
 def test_unknown_corrections_get_the_nearest_name() -> None:
-    with pytest.raises(InvalidArgumentError, match="did you mean holm"):
+    with pytest.raises(InvalidArgumentError, match="did you mean 'holm'"):
         adjust([0.1], "hollm")
-    with pytest.raises(InvalidArgumentError, match="did you mean benjamini-hochberg"):
+    with pytest.raises(InvalidArgumentError, match="did you mean 'benjamini-hochberg'"):
         adjust([0.1], "benjamini_hochberg")
     with pytest.raises(InvalidArgumentError, match="correction must be one of bonferroni, holm"):
         adjust([0.1], "xyz")

@@ -117,7 +117,7 @@ def test_hits_are_0_or_1(name: str) -> None:
     ("name", "near"), [("macnemar", "mcnemar"), ("paired_t", "paired-t"), ("Wilcoxen", "wilcoxon")]
 )
 def test_unknown_tests_get_the_nearest_name(name: str, near: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=f"test must be one of .* did you mean {near}"):
+    with pytest.raises(InvalidArgumentError, match=f"test must be one of .* did you mean '{near}'"):
         run_test(name, A, B)
 
 

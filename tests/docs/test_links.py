@@ -32,9 +32,6 @@ SHORT = re.compile(r"`(tr(?:\.\w+)+)(?:\([^`]*\))?`")
 ROLE = re.compile(r":(?:mod|func|class|data|meth|attr|exc|obj):`~?([\w.]+)`")
 OTHERS_FILES = {"run.txt", "qrels.txt", "benchmarks/Yelp18/MF_CCL_yelp18_x0"}
 """Files of a user, in examples, and of another repository."""
-PENDING = {"add-a-neural-model.md"}
-"""Being written or renamed on other branches; to be emptied when they are merged."""
-
 current = [page for page in pages() if ROOT / page != HISTORY]
 every_page = pytest.mark.parametrize("page", current, ids=str)
 
@@ -42,7 +39,7 @@ every_page = pytest.mark.parametrize("page", current, ids=str)
 def _exists(name: str, page: Path) -> bool:
     """From the repository, from the page, or from the package."""
     places = (ROOT, (ROOT / page).parent, SOURCE, SOURCE.parent)
-    return name in OTHERS_FILES | PENDING or any((place / name).exists() for place in places)
+    return name in OTHERS_FILES or any((place / name).exists() for place in places)
 
 
 @pytest.mark.parametrize("page", pages(), ids=str)
@@ -54,8 +51,6 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
             continue
         path, _, anchor = target.partition("#")
         there = (ROOT / page).parent / path if path else ROOT / page
-        if target in PENDING:
-            continue
         if not there.exists() or (anchor and anchor not in anchors(there.read_text("utf-8"))):
             lost.append(target)
     assert not lost
@@ -149,6 +144,6 @@ def test_roles_of_docstrings_resolve(file: Path) -> None:
             there = lookup_suffix(target[1:]) is not None
         else:
             there = any(lookup(target, start) is not None for start in starts)
-        if not there and target not in _imported(tree) | PENDING:
+        if not there and target not in _imported(tree):
             lost.add(target)
     assert not lost

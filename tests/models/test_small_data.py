@@ -24,7 +24,7 @@ IN_THE_DATA = {
         "validation users"
     ),
 }
-"""What LearnedLinear may say: it learns from users who have some items and judges by others."""
+"""What LearnedLinear may say: it learns from users who have some items and is validated with others."""
 
 
 def world(n_users: int, n_items: int, density: float, seed: int) -> tr.Interactions | None:
@@ -165,13 +165,13 @@ def test_negatives_and_cutoff_of_mf_give_way_to_a_small_catalogue() -> None:
         MF(dim=4, epochs=2, n_negatives=4, validation_metric="ndcg@20").fit(data)
 
 
-def test_judges_give_way_where_nobody_can_judge() -> None:
+def test_validation_users_give_way_where_nobody_can_validate() -> None:
     single = pairs(5, 5, 1)
     model = MF(dim=4, epochs=2, n_negatives=2).fit(single)
     assert model.adapted == (
         (
             "validation_share is 0 instead of the usual 0.1: no user has two items, one to learn "
-            "from and one to be judged by"
+            "from and one to validate with"
         ),
     )
     plain = MF(dim=4, epochs=2, n_negatives=2, validation_share=0).fit(single)
@@ -181,7 +181,7 @@ def test_judges_give_way_where_nobody_can_judge() -> None:
         MF(dim=4, epochs=2, n_negatives=2, validation_share=0.1).fit(single)
     everything = pairs(2, 2, 2)
     model = MF(dim=4, epochs=2, n_negatives=2).fit(everything)
-    assert "who would judge has learned, or has held out, every item" in model.adapted[0]
+    assert "who would validate has learned, or has held out, every item" in model.adapted[0]
     with pytest.raises(InvalidDataError, match="no user has candidates enough"):
         MF(dim=4, epochs=2, n_negatives=2, validation_share=0.1).fit(everything)
 

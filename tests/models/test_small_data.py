@@ -24,7 +24,7 @@ IN_THE_DATA = {
         "validation users"
     ),
 }
-"""What LearnedLinear may say: it learns from users who have some items and is validated with others."""
+"""What LearnedLinear may say: it learns from some items of a user and is validated with others."""
 
 
 def world(n_users: int, n_items: int, density: float, seed: int) -> tr.Interactions | None:

@@ -33,7 +33,7 @@ from truerank.losses import resolve
 from truerank.models.factor_model import start_factors
 from truerank.models.mf.steps import TILE, Steps
 from truerank.numerics.threads import on_all_cores
-from truerank.training.batches import WHOLE_BATCH, Plan
+from truerank.training.batches import WHOLE_BATCH, BatchPlan
 from truerank.training.negative_sampling import NegativeSampler, Pairs
 from truerank.training.objective import objective_of
 from truerank.training.optimisers import Step, Table
@@ -101,7 +101,7 @@ def ours(
 ) -> Iterator[float]:  # fmt: skip
     """The same by our steps."""
     parameters, cosine = LOSSES[loss]
-    plan = Plan(0, 0 if shared else n, n if shared else 0, False, False, sharing=sharing)
+    plan = BatchPlan(0, 0 if shared else n, n if shared else 0, False, False, sharing=sharing)
     objective = objective_of(
         loss=loss, parameters=parameters, pairs=Pairs.of(data), user_of_pair=data.users,
         sampler=NegativeSampler.uniform(), plan=plan, cosine=cosine, correct=False, hidden=0.0,

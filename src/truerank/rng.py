@@ -40,10 +40,21 @@ class Stream(IntEnum):
     FOLD_IN = 7
     PILOT = 8
     FACTORS = 9
-    NEARBY = 10
-    MF = 11
+    LEARNED_LINEAR = 10
+    TRAINING = 11
     SEARCH = 12
     TORCH = 20
+
+
+@unique
+class Training(IntEnum):
+    """What the stream of training is for: the first part of its keys. Append only."""
+
+    BATCHES = 0
+    VALIDATION_USERS = 1
+    HELD_OUT_ITEMS = 2
+    RANKED_AMONG = 3
+    FOLD_IN = 4
 
 
 def stream(seed: int, purpose: Stream, *key: int) -> np.random.Generator:

@@ -11,13 +11,15 @@ from truerank.comparison.named_tests import (
     EFFECT_SIZES,
     RESAMPLED,
     TESTS,
-    UNPAIRED,
     WEIGHTED,
     choose_test,
     run_test,
 )
 from truerank.comparison.outcome import SMALLEST_P
 from truerank.errors import InvalidArgumentError, InvalidDataError
+
+UNPAIRED = ("two-proportion-z", "two-sample-t")
+"""Tests that ignore that both models have the same users."""
 
 BINARY = ("mcnemar", "two-proportion-z")
 A = np.array([1.0, 0, 1, 1, 0, 1, 1, 1, 0, 1])

@@ -13,22 +13,12 @@ import pytest
 import truerank as tr
 from truerank.deprecation import OLD_NAMES
 from truerank.losses.parameters import PARAMETERS as OF_LOSSES
-from truerank.models.names import MODELS as TABLE
-from truerank.models.names import model_class as class_of
-from truerank.models.names import parameters_of
+from truerank.models.names import MODELS, model_class, parameters_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "conventions.md"
 VERBS = ("rank", "rank_pairs", "estimate", "rank_distribution", "compare", "plan", "search")
 DATA = {"model", "split", "scorer", "users", "items", "table", "tables", "data", "parameters"}
 """What a verb is about, and what is handed on: no settings."""
-
-MODELS = {"learned-linear" if name == "nearby" else name: name for name in TABLE}
-"""The page calls models as they will be called; the values are their names of today."""
-
-
-def model_class(name: str) -> Any:
-    """The class of a model, by its name on the page."""
-    return class_of(MODELS[name])
 
 
 def rows(title: str) -> list[list[str]]:
@@ -53,12 +43,8 @@ RENAMED = {
 
 
 def current(model: str) -> set[str]:
-    """The parameters of a model; of one that has renamed none yet, as the page calls them."""
-    kind = model_class(model)
-    found = set(parameters_of(kind))
-    if hasattr(kind, OLD_NAMES):
-        return found
-    return {RENAMED.get((model, name), name) for name in found}
+    """The parameters of a model."""
+    return set(parameters_of(model_class(model)))
 
 
 def owners(cell: str) -> set[str]:
@@ -118,11 +104,7 @@ def test_no_shared_parameter_of_a_verb_is_missing() -> None:
 def test_old_names_are_those_that_the_code_takes(owner: str, old: str) -> None:
     if owner in VERBS:
         return
-    taken = getattr(model_class(owner), OLD_NAMES, None)
-    if taken is None:  # not renamed yet: then the old name is the parameter
-        assert old in parameters_of(model_class(owner))
-    else:
-        assert taken[old] == RENAMED[owner, old]
+    assert getattr(model_class(owner), OLD_NAMES)[old] == RENAMED[owner, old]
 
 
 def test_every_old_name_that_the_code_takes_is_in_the_table() -> None:

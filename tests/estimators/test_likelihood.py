@@ -66,17 +66,17 @@ def test_columns_hold_the_mass_of_their_ranks_whatever_the_sizes(replacement: bo
         np.testing.assert_allclose(A.sum(axis=0), want, atol=1e-11, err_msg=f"{seed=}")
 
 
-@pytest.mark.parametrize(("law", "most"), [("hypergeometric", 1e-10), ("binomial", 5e-8)])
-def test_every_bin_is_the_sum_over_its_ranks(law: str, most: float) -> None:
+@pytest.mark.parametrize((("sampling", "most")), [("hypergeometric", 1e-10), ("binomial", 5e-8)])
+def test_every_bin_is_the_sum_over_its_ranks(sampling: str, most: float) -> None:
     """Against scipy's probabilities, rank by rank: its hypergeometric is good to 3e-11."""
     looked = 0
     for seed in range(200):
         n, n_items, grid = random_sizes(seed)
         if n * n_items > 60_000:
             continue
-        A = filled(n, n_items, grid, replacement=law == "binomial")
+        A = filled(n, n_items, grid, replacement=sampling == "binomial")
         x, better = np.arange(n)[:, None], np.arange(n_items)
-        if law == "binomial":
+        if sampling == "binomial":
             each = stats.binom.pmf(x, n - 1, better / (n_items - 1))
         else:
             each = stats.hypergeom.pmf(x, n_items - 1, better, n - 1)
@@ -106,8 +106,8 @@ def log_choose(total: np.ndarray | int, some: np.ndarray | int) -> np.ndarray:
     return np.where(left >= 0, logs, -np.inf)
 
 
-@pytest.mark.parametrize("law", ["hypergeometric", "binomial"])
-def test_any_bins_are_the_sum_over_their_ranks(law: str) -> None:
+@pytest.mark.parametrize("sampling", ["hypergeometric", "binomial"])
+def test_any_bins_are_the_sum_over_their_ranks(sampling: str) -> None:
     """2,000 grids of any edges, wide first bins included: every entry against the dense sum.
 
     The bounds are those that the module states, and for the hypergeometric what the logarithms of
@@ -118,9 +118,9 @@ def test_any_bins_are_the_sum_over_their_ranks(law: str) -> None:
         n_items = int(np.exp(rng.uniform(np.log(3), np.log(900))))
         n = int(rng.integers(2, n_items)) if number % 2 else min(n_items - 1, 20)
         grid = any_grid(rng, n_items)
-        A = filled(n, n_items, grid, replacement=law == "binomial")
+        A = filled(n, n_items, grid, replacement=sampling == "binomial")
         x, better = np.arange(n)[:, None], np.arange(n_items)
-        if law == "binomial":
+        if sampling == "binomial":
             each = stats.binom.pmf(x, n - 1, better / (n_items - 1))
         else:
             ways = log_choose(better, x) + log_choose(n_items - 1 - better, n - 1 - x)
@@ -130,7 +130,7 @@ def test_any_bins_are_the_sum_over_their_ranks(law: str) -> None:
         sums = np.add.reduceat(each, starts, axis=1)
         largest = np.maximum.reduceat(each.max(axis=0), starts)
         off = np.abs(A[:, inside] * grid.widths[inside] - sums) / largest
-        most = 1e-5 * (n / n_items) ** 1.5 if law == "binomial" else 1e-9
+        most = 1e-5 * (n / n_items) ** 1.5 if sampling == "binomial" else 1e-9
         assert off.max() < most, (number, n, n_items, grid.edges)
         assert (A[:, ~inside] == 0).all()
 
@@ -177,15 +177,15 @@ def test_rank_by_rank_it_is_scipys(
     np.testing.assert_allclose(A, scipy_likelihood(n, n_items, replacement), rtol=1e-8, atol=1e-16)
 
 
-@pytest.mark.parametrize("law", ["binomial", "hypergeometric"])
-def test_a_bin_holds_the_mean_over_its_ranks(law: str) -> None:
+@pytest.mark.parametrize("sampling", ["binomial", "hypergeometric"])
+def test_a_bin_holds_the_mean_over_its_ranks(sampling: str) -> None:
     """Wide bins and narrow ones, the last included."""
     n, n_items, x = 100, 20_000, np.arange(100)[:, None]
     grid = RankGrid.of(n_items)
-    A = rank_likelihood(n, grid, replacement=law == "binomial")
+    A = rank_likelihood(n, grid, replacement=sampling == "binomial")
     for j in [*range(130, len(grid), 90), len(grid) - 1]:
         better = np.arange(grid.edges[j], grid.edges[j + 1]) - 1
-        if law == "binomial":
+        if sampling == "binomial":
             each = stats.binom.pmf(x, n - 1, better / (n_items - 1))
         else:
             each = stats.hypergeom.pmf(x, n_items - 1, better, n - 1)

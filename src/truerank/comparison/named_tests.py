@@ -44,9 +44,6 @@ RESAMPLED = ("bootstrap", "permutation")
 WEIGHTED = ("paired-t", "bootstrap")
 """Tests that are defined for users of different weight."""
 
-UNPAIRED = ("two-proportion-z", "two-sample-t")
-"""Tests that ignore that both models have the same users."""
-
 
 def run_test(
     name: str,

@@ -17,10 +17,10 @@ from truerank.comparison.outcome import SMALLEST_P, Outcome, joined, never_zero
 from truerank.comparison.values import Pairs, checked_binary
 
 EXACT_BELOW = 25
-"""McNemar: with fewer discordant users than this, the binomial law; else its normal limit."""
+"""McNemar: the binomial distribution below so many discordant users, else its normal limit."""
 
 WILCOXON_EXACT_TO = 50
-"""Wilcoxon: with at most this many users that differ, the exact law; else its normal limit."""
+"""Wilcoxon: the exact distribution for at most this many users that differ, else the normal."""
 
 FEW = 20
 """With fewer users that differ than this, the t distribution is a guess and the note says so."""
@@ -133,8 +133,8 @@ def wilcoxon(a: ArrayLike, b: ArrayLike) -> Outcome:
     :math:`W_+` and :math:`W_-` sum the ranks of the positive and the negative ones. If the
     differences are symmetric about 0, each rank is as likely to be in one as in the other.
 
-    * at most 50 differ: the exact law over all signs, given the ranks, ties included. Without
-      ties it is scipy's ``wilcoxon(zero_method="wilcox", method="exact")``, with them
+    * at most 50 differ: the exact distribution over all signs, given the ranks, ties included.
+      Without ties it is scipy's ``wilcoxon(zero_method="wilcox", method="exact")``, with them
       ``method=PermutationMethod()`` taken over all signs.
     * otherwise the normal limit, :math:`z = (W_+ - n(n+1)/4) / \sqrt{(n(n+1)(2n+1) -
       \tfrac12\sum(t^3 - t)) / 24}` over groups of t ties; no continuity correction: scipy's

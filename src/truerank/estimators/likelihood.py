@@ -86,7 +86,7 @@ def _fill(A: Float, slot: Int, edges: Int, n: int, n_items: int, replacement: bo
     ``slot[r]`` is the row of A for the sampled rank r, or -1. A bin may reach beyond n_items,
     the candidates of these rows: ranks there are impossible for them.
     """
-    law = np.zeros(n)
+    distribution = np.zeros(n)
     low, high = np.zeros((3, n + 1)), np.zeros((3, n + 1))  # of X at the two ends of a bin
     for j in range(len(edges) - 1):
         first, last = edges[j], min(edges[j + 1] - 1, n_items)
@@ -97,9 +97,9 @@ def _fill(A: Float, slot: Int, edges: Int, n: int, n_items: int, replacement: bo
         if replacement:
             start, stop = max(first, END_RANKS + 1), min(last, n_items - END_RANKS)
         if first == last or start > stop:
-            _add_ranks(A, j, slot, law, share, first, last, n, n_items, replacement)
+            _add_ranks(A, j, slot, distribution, share, first, last, n, n_items, replacement)
             continue
-        _add_ranks(A, j, slot, law, share, first, start - 1, n, n_items, replacement)
+        _add_ranks(A, j, slot, distribution, share, first, start - 1, n, n_items, replacement)
         a = _tails(low, start - 1, n, n_items, replacement)
         b = _tails(high, stop, n, n_items, replacement)
         for r in range(max(1, a[0]), b[1] + 1):
@@ -107,7 +107,7 @@ def _fill(A: Float, slot: Int, edges: Int, n: int, n_items: int, replacement: bo
                 A[slot[r], j] += share * _bin_sum(
                     r, low, a, high, b, start, stop, n, n_items, replacement
                 )
-        _add_ranks(A, j, slot, law, share, stop + 1, last, n, n_items, replacement)
+        _add_ranks(A, j, slot, distribution, share, stop + 1, last, n, n_items, replacement)
 
 
 @njit(nogil=True, cache=True)
@@ -115,7 +115,7 @@ def _add_ranks(
     A: Float,
     j: int,
     slot: Int,
-    law: Float,
+    distribution: Float,
     share: float,
     first: int,
     last: int,
@@ -126,12 +126,12 @@ def _add_ranks(
     """Add ``share`` of P(r | R) to column j for R = first..last, one by one."""
     for R in range(first, last + 1):
         if replacement:
-            ends = _binomial(law, n - 1, (R - 1.0) / (n_items - 1.0))
+            ends = _binomial(distribution, n - 1, (R - 1.0) / (n_items - 1.0))
         else:
-            ends = _hypergeometric(law, n_items - 1, R - 1, n - 1)
+            ends = _hypergeometric(distribution, n_items - 1, R - 1, n - 1)
         for x in range(ends[0], ends[1] + 1):
             if slot[x + 1] >= 0:
-                A[slot[x + 1], j] += share * law[x]
+                A[slot[x + 1], j] += share * distribution[x]
 
 
 @njit(nogil=True, cache=True)
@@ -147,7 +147,7 @@ def _bin_sum(
     n_items: int,
     replacement: bool,
 ) -> float:
-    """The sum of P(r | R) over R = first..last, from the laws of X at both ends."""
+    """The sum of P(r | R) over R = first..last, from the distributions of X at both ends."""
     # The smaller tails are subtracted: what is near 1 has lost its digits.
     if _at(high, 1, b, r) <= 0.5:
         mass = _at(high, 1, b, r) - _at(low, 1, a, r)
@@ -156,48 +156,54 @@ def _bin_sum(
     if not replacement:
         return max(mass, 0.0) * n_items / n
     total = mass * (n_items - 1.0) / n
-    total -= (_slope(high, b, r, last, n, n_items) - _slope(low, a, r, first - 1, n, n_items)) / 24
+    total -= (
+        _derivative(high, b, r, last, n, n_items) - _derivative(low, a, r, first - 1, n, n_items)
+    ) / 24
     return max(total, 0.0)
 
 
 @njit(nogil=True, cache=True)
-def _tails(law: Float, rank: int, n: int, n_items: int, replacement: bool) -> tuple[int, int]:
-    """Probabilities of X, and of X >= x and X < x, in the three rows of ``law``; its ends.
+def _tails(
+    distribution: Float, rank: int, n: int, n_items: int, replacement: bool
+) -> tuple[int, int]:
+    """Probabilities of X, and of X >= x and X < x, in the three rows of ``distribution``; its ends.
 
     X counts the candidates of a sample of n, the target included, among the ``rank`` best.
     """
     if replacement:
-        first, last = _binomial(law[0], n, (rank - 0.5) / (n_items - 1.0))
+        first, last = _binomial(distribution[0], n, (rank - 0.5) / (n_items - 1.0))
     else:
-        first, last = _hypergeometric(law[0], n_items, rank, n)
+        first, last = _hypergeometric(distribution[0], n_items, rank, n)
     total = 0.0
     for x in range(last, first - 1, -1):
-        total += law[0, x]
-        law[1, x] = total
+        total += distribution[0, x]
+        distribution[1, x] = total
     total = 0.0
     for x in range(first, last + 1):
-        law[2, x] = total
-        total += law[0, x]
+        distribution[2, x] = total
+        total += distribution[0, x]
     return first, last
 
 
 @njit(nogil=True, cache=True)
-def _at(law: Float, row: int, ends: tuple[int, int], x: int) -> float:
+def _at(distribution: Float, row: int, ends: tuple[int, int], x: int) -> float:
     """P(X >= x) or P(X < x), also where X is never."""
     if x < ends[0]:
         return 1.0 if row == 1 else 0.0
     if x > ends[1]:
         return 0.0 if row == 1 else 1.0
-    return float(law[row, x])
+    return float(distribution[row, x])
 
 
 @njit(nogil=True, cache=True)
-def _slope(law: Float, ends: tuple[int, int], r: int, rank: int, n: int, n_items: int) -> float:
+def _derivative(
+    distribution: Float, ends: tuple[int, int], r: int, rank: int, n: int, n_items: int
+) -> float:
     """The derivative of P(r | R) in R at rank + 1/2, from Binomial(n, theta) at r."""
     if r < ends[0] or r > ends[1]:
         return 0.0
     theta = (rank - 0.5) / (n_items - 1.0)
-    p = law[0, r] * r / (n * theta)
+    p = distribution[0, r] * r / (n * theta)
     return float(p * (r - 1.0 - (n - 1.0) * theta) / (theta * (1.0 - theta) * (n_items - 1.0)))
 
 

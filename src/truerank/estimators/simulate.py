@@ -1,4 +1,4 @@
-"""Sampled ranks without a model: drawn from their law, given the exact ones."""
+"""Sampled ranks without a model: drawn from their distribution, given the exact ones."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,24 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.estimators.cells import cells_of
-from truerank.estimators.methods.mapping import Kind, mapping_curve
-from truerank.estimators.problem import Problem
 from truerank.files import written_whole
-from truerank.ranking import RankTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("png", "pdf", "svg")
-
-MAPPINGS: tuple[tuple[Kind, float | None], ...] = (
-    ("linear", None),
-    ("bound", None),
-    ("beta", 1.0),
-    ("beta", 0.5),
-)
-"""The four of the dissertation's figure ``fig:aligning``."""
 
 
 def cost_curve_figure(
@@ -55,48 +42,6 @@ def cost_curve_figure(
     axes.set_xticks(n[drawn], [f"{size:,}" for size in n[drawn]], rotation=45)
     axes.set_xlabel("sample size $n_j$")
     axes.set_ylabel("scored items per user whose rank leaves 1")
-    axes.legend()
-    return figure
-
-
-def mapping_figure(
-    table: RankTable,
-    exact: RankTable | None = None,
-    *,
-    mappings: Sequence[tuple[Kind, float | None]] = MAPPINGS,
-    top: int = 200,
-) -> Figure:
-    """The sampled recall curve, mapped to global ranks, beside the exact one (``fig:aligning``).
-
-    Args:
-        table: Sampled ranks of one sample size.
-        exact: Exact ranks of the same users, if known.
-        mappings: Kinds of mapping, beta with its a (None fits it).
-        top: Largest global rank shown.
-    """
-    if top < 1:
-        raise InvalidArgumentError("top", top, "at least 1")
-    cells, _ = cells_of(
-        table.rank, table.n_sampled, table.n_items, table.weight,
-        replacement=table.header.replacement,
-    )  # fmt: skip
-    problem = Problem.of(cells, n_rows=float(len(table)))
-    figure, axes = _figure("Recall from sampled ranks, mapped to the catalogue")
-    if exact is not None:
-        if not exact.all_exact:
-            raise InvalidDataError("the table of exact ranks has sampled ones")
-        k = np.arange(1, top + 1)
-        found = np.bincount(np.minimum(exact.rank, top + 1), exact.weight, top + 2)[1:-1]
-        axes.plot(k, np.cumsum(found) / exact.weight.sum(), color="black", label="exact")
-    for kind, a in mappings:
-        ranks, recall = mapping_curve(problem, kind=kind, a=a)
-        shown = ranks <= top
-        shown[: min(len(shown), int(shown.sum()) + 1)] = True  # one point beyond the edge
-        label = kind if kind != "beta" else f"beta@{'fitted' if a is None else f'{a:g}'}"
-        axes.plot(ranks[shown], recall[shown], marker=".", label=label)
-    axes.set_xlim(0, top)
-    axes.set_xlabel("K")
-    axes.set_ylabel("Recall@K")
     axes.legend()
     return figure
 

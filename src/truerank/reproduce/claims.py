@@ -56,7 +56,7 @@ class Printed(Protocol):
         """The printed numbers in the order of the metrics, by data set."""
 
 
-class Judged(Protocol):
+class Tested(Protocol):
     """A finished row."""
 
     @property
@@ -111,7 +111,7 @@ class Answer:
         }
 
 
-def answers(recipe: Asked, lines: Iterable[Judged], *, correction: str = "holm") -> list[Answer]:
+def answers(recipe: Asked, lines: Iterable[Tested], *, correction: str = "holm") -> list[Answer]:
     """The recipe's questions about these lines, where both rows are there, by paired t tests."""
     by_name = {line.row.name: line for line in lines}
     asked = [

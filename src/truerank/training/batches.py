@@ -29,7 +29,7 @@ _SHARED = np.uint64(0x5851F42D4C957F2D)  # sets shared draws apart from those of
 _DROPS = np.uint64(0x14057B7EF767814F)  # and those of dropout
 
 
-class Plan(NamedTuple):
+class BatchPlan(NamedTuple):
     """What every batch draws."""
 
     n_extra: int  # further positives of the user, for each pair
@@ -135,7 +135,7 @@ def _swaps(
     shared: Ints,
     address: NDArray[np.int64],
     key: np.uint64,
-    plan: Plan,
+    plan: BatchPlan,
     head: Ints,
 ) -> Swaps:
     """Columns that a pair may not have; ``head`` is -1 everywhere, and again after."""
@@ -174,7 +174,7 @@ def _swaps(
 def make_batch(
     pairs: Pairs,
     sampler: NegativeSampler,
-    plan: Plan,
+    plan: BatchPlan,
     user_of_pair: Ints,
     chosen: NDArray[np.int64],
     address: NDArray[np.int64],

@@ -21,7 +21,7 @@ from truerank.arrays import Float32
 from truerank.losses import inputs_of, positive_rate, temperature_of
 from truerank.losses.gradients import fused_loss
 from truerank.losses.loss import FusedLoss
-from truerank.training.batches import Batch, Plan
+from truerank.training.batches import Batch, BatchPlan
 from truerank.training.negative_sampling import Ints, NegativeSampler, Pairs
 
 NEGATIVES = ("uniform", "popularity", "in-batch")
@@ -51,7 +51,7 @@ class Objective:
     pairs: Pairs
     user_of_pair: Ints
     sampler: NegativeSampler
-    plan: Plan
+    plan: BatchPlan
     cosine: bool
     shift: Float32
     tau: Float32
@@ -113,7 +113,7 @@ def objective_of(
     pairs: Pairs,
     user_of_pair: Ints,
     sampler: NegativeSampler,
-    plan: Plan,
+    plan: BatchPlan,
     cosine: bool,
     correct: bool,
     hidden: float,

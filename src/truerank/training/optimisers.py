@@ -140,8 +140,8 @@ def _adam(table: Table, rows: Ints, grads: Float32, step: Step) -> None:
         i, grad = rows[g], grads[g]
         row, m, v = table.factors[i], table.states[i, 0], table.states[i, 1]
         for k in range(len(row)):
-            slope = grad[k] + step.l2 * row[k]
-            m[k], v[k] = _moments(m[k], v[k], slope, _B1, _B2)
+            gradient = grad[k] + step.l2 * row[k]
+            m[k], v[k] = _moments(m[k], v[k], gradient, _B1, _B2)
             row[k] -= _adam_step(m[k], v[k], step.rate, step.epsilon)
 
 
@@ -150,9 +150,9 @@ def _adagrad(table: Table, rows: Ints, grads: Float32, step: Step) -> None:
     for g in range(len(rows)):
         grad, row, v = grads[g], table.factors[rows[g]], table.states[rows[g], 0]
         for k in range(len(row)):
-            slope = grad[k] + step.l2 * row[k]
-            v[k] += slope * slope
-            row[k] -= step.rate * slope / (np.sqrt(v[k]) + step.epsilon)
+            gradient = grad[k] + step.l2 * row[k]
+            v[k] += gradient * gradient
+            row[k] -= step.rate * gradient / (np.sqrt(v[k]) + step.epsilon)
 
 
 @fastmath

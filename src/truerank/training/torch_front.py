@@ -32,7 +32,7 @@ from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.losses import inputs_of
 from truerank.losses.checks import check_has_gradient, check_unreduced
 from truerank.rng import Stream, addresses, checked_seed, stream
-from truerank.training.batches import Batch, Plan, make_batch
+from truerank.training.batches import Batch, BatchPlan, make_batch
 from truerank.training.checkpoints import Arrays, Checkpoint, plain_settings, read_checkpoint
 from truerank.training.loop import History, NanGuard, train
 from truerank.training.negative_sampling import Pairs, negative_sampler
@@ -373,7 +373,7 @@ def _objective(how: TorchSettings, data: Interactions, n_negatives: int) -> Obje
         pairs=Pairs.of(data),
         user_of_pair=data.users,
         sampler=negative_sampler(how.negatives, data.item_counts, how.popularity_power),
-        plan=Plan(
+        plan=BatchPlan(
             n_extra=how.n_extra_positives if debiased else 0,
             n_own=n_negatives,
             n_shared=0,

@@ -31,7 +31,7 @@ from truerank.numerics.jit import strict
 from truerank.numerics.streams import word
 from truerank.numerics.threads import Each
 from truerank.numerics.ties import half_above, half_of_ties, ranks_in_rows
-from truerank.rng import Stream, addresses
+from truerank.rng import Stream, Training, addresses
 from truerank.training.negative_sampling import NegativeSampler, Pairs, draw_absent
 
 MOST_KNOWN_USERS = 5000
@@ -45,8 +45,6 @@ HELD_OUT = 0.2
 
 CELLS = 2**21
 """Scores held at once by a thread."""
-
-_USERS, _HELD, _AMONG = 1, 2, 3  # purposes within the stream of MF
 
 ScoreRows = Callable[[NDArray[np.int64]], NDArray[Any]]
 """From user indices to scores of all items, a row for each."""
@@ -138,7 +136,7 @@ class ValidationUsers:
             return self.evaluate(lambda who: users[who] @ items.T, each)
 
         def rank(who: NDArray[np.int64], out: NDArray[np.float64]) -> None:
-            keys = addresses(self.seed, Stream.MF, _AMONG, who)
+            keys = addresses(self.seed, Stream.TRAINING, Training.RANKED_AMONG, who)
             _sampled_ranks(users, items, self.known, self.held_out, who, keys, n, out)
 
         return self._mean(rank, each, cells=10**4)
@@ -295,10 +293,10 @@ def train_validation_split(
         seed: Decides who and what.
     """
     chosen = _some_users(
-        data, share, MOST_KNOWN_USERS, (seed, Stream.MF, _USERS),
+        data, share, MOST_KNOWN_USERS, (seed, Stream.TRAINING, Training.VALIDATION_USERS),
         "a validation part, or validation_share=0",
     )  # fmt: skip
-    words = addresses(seed, Stream.MF, _HELD, data.users, data.indices)
+    words = addresses(seed, Stream.TRAINING, Training.HELD_OUT_ITEMS, data.users, data.indices)
     held = _held_out(data, words) & chosen[data.users]
     return data.select(~held), data.select(held)
 

@@ -1,15 +1,17 @@
-"""Sampled ranks of known laws, for tests of bounds."""
+"""Sampled ranks of known distributions, for tests of bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from truerank.arrays import Float
+from truerank.estimators.bounds.identification import compatible_set
 from truerank.estimators.cells import cells_of
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.problem import Problem
-from truerank.metrics import parse
+from truerank.metrics import Metric, parse
 from truerank.ranking.designs import Sampled
 from truerank.ranking.stages import Stages
 
@@ -65,3 +67,19 @@ def sampled_problem(
 
 def width(bounds: tuple[float, float]) -> float:
     return bounds[1] - bounds[0]
+
+
+def identification_bounds(
+    problem: Problem,
+    metrics: Sequence[Metric],
+    shares: Float,
+    *,
+    confidence: float = 0.95,
+    stages: Stages | None = None,
+    n_effective: float | None = None,
+) -> list[tuple[float, float]]:
+    """Smallest and largest value of each metric over all compatible rank distributions."""
+    found = compatible_set(
+        problem, shares, confidence=confidence, stages=stages, n_effective=n_effective
+    )
+    return found.bounds(metrics)

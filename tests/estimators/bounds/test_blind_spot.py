@@ -13,7 +13,6 @@ from truerank.estimators.bounds.blind_spot import HITS, SEEN, blind_spot, is_bli
 from truerank.estimators.bounds.identification import (
     CompatibleSet,
     compatible_set,
-    identification_bounds,
 )
 from truerank.estimators.methods.em import em
 from truerank.estimators.problem import Problem
@@ -22,6 +21,7 @@ from truerank.ranking import RankTable
 
 from .bounds_world import (
     METRICS,
+    identification_bounds,
     log_normal_ranks,
     power_law_ranks,
     problem_of,

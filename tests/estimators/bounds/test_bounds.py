@@ -12,7 +12,7 @@ from scipy import optimize, stats
 from truerank.errors import InvalidArgumentError
 from truerank.estimators import estimate
 from truerank.estimators.bounds.blind_spot import blind_spot
-from truerank.estimators.bounds.identification import compatible_set, identification_bounds
+from truerank.estimators.bounds.identification import compatible_set
 from truerank.estimators.cells import cells_of
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.methods.em import em
@@ -25,6 +25,7 @@ from truerank.ranking.stages import Stages
 from .bounds_world import (
     METRICS,
     draw,
+    identification_bounds,
     log_normal_ranks,
     problem_of,
     sampled_problem,

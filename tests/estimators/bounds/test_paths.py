@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from truerank.errors import InvalidDataError
 from truerank.estimators.bounds.identification import compatible_set
-from truerank.estimators.bounds.paths import paths_for
+from truerank.estimators.bounds.paths import stopping
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.likelihood import likelihood_matrix
 from truerank.ranking import RankCounts
@@ -41,6 +41,16 @@ def all_cells(stages: Stages, n_items: int, replacement: bool) -> RankCounts:
     return RankCounts.from_arrays(rank, n, n_items, replacement=replacement)
 
 
+def paths_for(stages: Stages, cells: RankCounts, n_items: int, replacement: bool) -> np.ndarray:
+    """path(cell) for each cell."""
+    own = stages.capped(n_items, replacement=replacement)
+    paths = np.empty(len(cells))
+    for stage, n in enumerate(own.sizes):
+        here = cells.n_sampled == n
+        paths[here] = stopping(own, stage, cells.rank[here])
+    return paths
+
+
 @given(schedules())
 @settings(max_examples=150, deadline=None)
 def test_a_row_ends_somewhere_whatever_its_rank(case: tuple[Stages, int, bool]) -> None:
@@ -48,7 +58,7 @@ def test_a_row_ends_somewhere_whatever_its_rank(case: tuple[Stages, int, bool]) 
     stages, n_items, replacement = case
     cells = all_cells(stages, n_items, replacement)
     A = likelihood_matrix(cells, RankGrid.of(n_items))
-    total = paths_for(stages, cells, replacement=replacement) @ A
+    total = paths_for(stages, cells, n_items, replacement) @ A
     np.testing.assert_allclose(total, 1.0, atol=1e-10)
 
 
@@ -61,7 +71,7 @@ def test_paths_agree_with_playing_the_design(replacement: bool) -> None:
     cells = all_cells(stages, n_items, replacement)
     keys = cells.rank, cells.n_sampled
     place = {(int(r), int(n)): c for c, (r, n) in enumerate(zip(*keys, strict=True))}
-    P = paths_for(stages, cells, replacement=replacement)[:, None]
+    P = paths_for(stages, cells, n_items, replacement)[:, None]
     P = P * likelihood_matrix(cells, RankGrid.of(n_items))
     most = n_items - 1 if replacement else n_items
     worst = 0.0
@@ -92,6 +102,4 @@ def test_a_size_the_design_cannot_end_at_is_refused() -> None:
     stages = Adaptive(n0=10, n_max=40).stages(1000)
     problem = problem_of(np.array([1, 2, 3]), np.array([40, 20, 15]), 1000)
     with pytest.raises(InvalidDataError, match=r"sample size 15.*10, 20, 40"):
-        paths_for(stages, problem.cells, replacement=False)
-    with pytest.raises(InvalidDataError, match="sample size 15"):
         compatible_set(problem, problem.cells.shares, stages=stages)

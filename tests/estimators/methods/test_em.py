@@ -11,7 +11,6 @@ from truerank.estimators.methods.em import (
     MaximumLikelihood,
     WeightedMaximumLikelihood,
     em,
-    log_likelihood,
     rank_weights,
 )
 from truerank.estimators.problem import Problem
@@ -28,6 +27,13 @@ def adaptive_rows(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r = np.where(again, r + rng.binomial(n, (R - 1) / 59), r)
         n = np.where(again, 2 * n, n)
     return r, n, rng.uniform(0.5, 2.0, 120)
+
+
+def log_likelihood(A: np.ndarray, shares: np.ndarray, pi: np.ndarray) -> float:
+    """Per unit of weight, up to what does not depend on pi."""
+    p = A @ pi
+    seen = shares > 0
+    return float(shares[seen] @ np.log(p[seen]))
 
 
 def test_every_step_raises_the_likelihood(simulate) -> None:

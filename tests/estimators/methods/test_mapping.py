@@ -14,7 +14,6 @@ from truerank.estimators.methods.mapping import (
     SMALLEST_A,
     Mapping,
     fit_beta,
-    mapping_curve,
     mapping_function,
 )
 from truerank.metrics import parse
@@ -100,7 +99,8 @@ def test_ranks_all_first_or_all_last_stop_at_the_ends(problem_of) -> None:
 def test_recall_at_f_of_k_is_sampled_recall_at_k(kind: str, problem_of) -> None:
     rng = np.random.default_rng(0)
     problem = problem_of(rng.integers(1, 11, 300), 10, 600)
-    f, recall = mapping_curve(problem, kind=kind, a=1.0)
+    f = mapping_function(kind, 10, 600, 1.0)
+    recall = np.cumsum(problem.by_rank(problem.cells.shares))
     at = np.floor(f).astype(int)
     assert recall[-1] == pytest.approx(1.0)
     metrics = [parse(f"recall@{k}") for k in range(1, 601)]
@@ -113,10 +113,11 @@ def test_recall_at_f_of_k_is_sampled_recall_at_k(kind: str, problem_of) -> None:
 
 def test_the_curve_uses_the_fitted_a(simulate) -> None:
     problem, _ = simulate(5_000, 50, 3_000)
-    f, recall = mapping_curve(problem)
-    a = float(fit_beta(problem.by_rank(problem.cells.shares)))
-    np.testing.assert_allclose(f, mapping_function("beta", 50, 5_000, a))
-    np.testing.assert_allclose(recall, np.cumsum(problem.by_rank(problem.cells.shares)))
+    shares = problem.cells.shares
+    a = float(fit_beta(problem.by_rank(shares)))
+    fitted = Mapping().distribution(problem, shares)
+    np.testing.assert_allclose(fitted, Mapping(a=a).distribution(problem, shares))
+    assert not np.allclose(fitted, Mapping(a=2 * a).distribution(problem, shares))
 
 
 def test_bad_parameters_and_samples_of_one_are_refused() -> None:

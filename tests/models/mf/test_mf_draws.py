@@ -6,7 +6,7 @@ from scipy import stats
 
 import truerank as tr
 from truerank.numerics.streams import word
-from truerank.training.batches import Batch, Plan, make_batch
+from truerank.training.batches import Batch, BatchPlan, make_batch
 from truerank.training.negative_sampling import (
     NegativeSampler,
     Pairs,
@@ -35,7 +35,7 @@ POPULAR = NegativeSampler.popular(DATA.item_counts, 0.75)
 
 
 def batch_of(
-    plan: Plan, sampler: NegativeSampler | None = None, *, n: int = 64, number: int = 0
+    plan: BatchPlan, sampler: NegativeSampler | None = None, *, n: int = 64, number: int = 0
 ) -> Batch:
     users, items = np.full(DATA.n_users, -1, np.int32), np.full(DATA.n_items, -1, np.int32)
     chosen = np.random.default_rng(3).permutation(len(DATA))[:n]
@@ -132,7 +132,7 @@ def test_log_lift_is_zero_on_average_of_exponentials() -> None:
 
 
 def test_groups_hold_every_entry_once_in_order() -> None:
-    batch = batch_of(Plan(2, 3, 11, False, False))
+    batch = batch_of(BatchPlan(2, 3, 11, False, False))
     keys = {
         "user": (batch.users, batch.by_user),
         "item": (np.concatenate([batch.own.ravel(), batch.shared.ravel()]), batch.by_item),
@@ -147,7 +147,7 @@ def test_groups_hold_every_entry_once_in_order() -> None:
 
 
 def test_further_positives_are_the_users_own_and_uniform() -> None:
-    batch = batch_of(Plan(500, 0, 5, False, False), n=20)
+    batch = batch_of(BatchPlan(500, 0, 5, False, False), n=20)
     for user, own in zip(batch.users, batch.own[:, 1:], strict=True):
         mine = DATA.items_of(user)
         assert np.isin(own, mine).all()
@@ -159,15 +159,15 @@ def test_further_positives_are_the_users_own_and_uniform() -> None:
     "sampler", [NegativeSampler.uniform(), POPULAR], ids=["uniform", "popularity"]
 )
 def test_excluded_positives_are_never_negatives(sampler: NegativeSampler) -> None:
-    own = batch_of(Plan(0, 50, 0, False, True), sampler)
+    own = batch_of(BatchPlan(0, 50, 0, False, True), sampler)
     for user, negatives in zip(own.users, own.own[:, 1:], strict=True):
         assert not np.isin(negatives, DATA.items_of(user)).any()
-    allowed = batch_of(Plan(0, 50, 0, False, False), sampler)
+    allowed = batch_of(BatchPlan(0, 50, 0, False, False), sampler)
     assert any(
         np.isin(negatives, DATA.items_of(user)).any()
         for user, negatives in zip(allowed.users, allowed.own[:, 1:], strict=True)
     )
-    shared = batch_of(Plan(0, 0, 200, False, True), sampler)
+    shared = batch_of(BatchPlan(0, 0, 200, False, True), sampler)
     assert len(shared.swaps.column) > 0
     for b, user in enumerate(shared.users):
         met = shared.shared[0].copy()
@@ -180,7 +180,7 @@ def test_stand_ins_keep_the_distribution_of_the_absent_items() -> None:
     user = 0
     drawn = np.zeros(DATA.n_items)
     for number in range(300):
-        batch = batch_of(Plan(0, 0, 30, False, True), number=number)
+        batch = batch_of(BatchPlan(0, 0, 30, False, True), number=number)
         b = int(np.flatnonzero(batch.users == batch.users[0])[0])
         user = batch.users[b]
         met = batch.shared[0].copy()
@@ -195,7 +195,7 @@ def test_stand_ins_keep_the_distribution_of_the_absent_items() -> None:
 
 
 def test_in_batch_negatives_are_the_other_positives() -> None:
-    batch = batch_of(Plan(0, 0, 0, True, False))
+    batch = batch_of(BatchPlan(0, 0, 0, True, False))
     np.testing.assert_array_equal(batch.shared, [batch.own[:, 0]])
     for b in range(len(batch.users)):
         at = slice(batch.swaps.starts[b], batch.swaps.starts[b + 1])
@@ -205,7 +205,7 @@ def test_in_batch_negatives_are_the_other_positives() -> None:
 
 
 def test_draws_are_addressed() -> None:
-    plan = Plan(2, 3, 7, False, False)
+    plan = BatchPlan(2, 3, 7, False, False)
     first, again = batch_of(plan), batch_of(plan)
     np.testing.assert_array_equal(first.own, again.own)
     np.testing.assert_array_equal(first.shared, again.shared)
@@ -215,7 +215,7 @@ def test_draws_are_addressed() -> None:
 
 
 def test_every_set_has_draws_of_its_own() -> None:
-    batch = batch_of(Plan(0, 0, 2_000, False, False, sharing=30))  # 64 pairs: 30, 30 and 4
+    batch = batch_of(BatchPlan(0, 0, 2_000, False, False, sharing=30))  # 64 pairs: 30, 30 and 4
     assert batch.shared.shape == (3, 2_000)
     for one in batch.shared:
         assert chi_squared(np.bincount(one, minlength=30), np.full(30, 1 / 30)) > 1e-4
@@ -226,8 +226,8 @@ def test_every_set_has_draws_of_its_own() -> None:
 
 def test_one_set_has_the_draws_of_the_first_of_several() -> None:
     """So that a batch shared as a whole is what it was before there were sets."""
-    whole = batch_of(Plan(0, 0, 40, False, True))
-    sets = batch_of(Plan(0, 0, 40, False, True, sharing=30))
+    whole = batch_of(BatchPlan(0, 0, 40, False, True))
+    sets = batch_of(BatchPlan(0, 0, 40, False, True, sharing=30))
     np.testing.assert_array_equal(whole.shared[0], sets.shared[0])
     n = whole.swaps.starts[30]
     assert n > 0
@@ -235,7 +235,7 @@ def test_one_set_has_the_draws_of_the_first_of_several() -> None:
 
 
 def test_sets_leave_out_the_positives_of_their_pairs() -> None:
-    batch = batch_of(Plan(0, 0, 200, False, True, sharing=10))
+    batch = batch_of(BatchPlan(0, 0, 200, False, True, sharing=10))
     for b, user in enumerate(batch.users):
         met = batch.shared[b // 10].copy()
         for s in range(batch.swaps.starts[b], batch.swaps.starts[b + 1]):

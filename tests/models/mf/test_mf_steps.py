@@ -13,7 +13,7 @@ from truerank.models.mf.rows import BLOCK
 from truerank.models.mf.settings import NO_LOGITS
 from truerank.models.mf.steps import Steps
 from truerank.numerics.threads import on_all_cores
-from truerank.training.batches import WHOLE_BATCH, Batch, Plan
+from truerank.training.batches import WHOLE_BATCH, Batch, BatchPlan
 from truerank.training.negative_sampling import NegativeSampler, Pairs, negative_sampler
 from truerank.training.objective import Objective, objective_of
 from truerank.training.optimisers import Step, Table
@@ -21,14 +21,14 @@ from truerank.training.optimisers import Step, Table
 N_USERS, N_ITEMS, DIM, BATCH = 30, 25, 7, 150
 KEY = np.uint64(7)
 PLANS = {
-    "shared": Plan(0, 0, 11, False, False),
-    "shared-excluding": Plan(0, 0, 11, False, True),
-    "sets": Plan(0, 0, 11, False, False, sharing=40),
-    "sets-excluding": Plan(0, 0, 11, False, True, sharing=100),
-    "own": Plan(0, 6, 0, False, False),
-    "own-excluding": Plan(0, 6, 0, False, True),
-    "in-batch": Plan(0, 0, 0, True, False),
-    "in-batch-excluding": Plan(0, 0, 0, True, True),
+    "shared": BatchPlan(0, 0, 11, False, False),
+    "shared-excluding": BatchPlan(0, 0, 11, False, True),
+    "sets": BatchPlan(0, 0, 11, False, False, sharing=40),
+    "sets-excluding": BatchPlan(0, 0, 11, False, True, sharing=100),
+    "own": BatchPlan(0, 6, 0, False, False),
+    "own-excluding": BatchPlan(0, 6, 0, False, True),
+    "in-batch": BatchPlan(0, 0, 0, True, False),
+    "in-batch-excluding": BatchPlan(0, 0, 0, True, True),
 }
 
 
@@ -45,7 +45,7 @@ DATA = data()
 
 def objective(
     loss: Any,
-    plan: Plan,
+    plan: BatchPlan,
     *,
     cosine: bool = False,
     sampler: NegativeSampler | None = None,
@@ -142,7 +142,7 @@ def assert_same(mine: np.ndarray, truth: np.ndarray) -> None:
 @pytest.mark.parametrize("cosine", [False, True], ids=["dot", "cosine"])
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 @pytest.mark.parametrize("name", ["bpr", "infonce"])
-def test_a_step_is_the_gradient_of_the_mean_loss(name: str, plan: Plan, cosine: bool) -> None:
+def test_a_step_is_the_gradient_of_the_mean_loss(name: str, plan: BatchPlan, cosine: bool) -> None:
     o = objective(name, plan, cosine=cosine)
     loss, dW, dH, batch = by_our_steps(o)
     expected, W, H = by_torch(name, o, batch, {})
@@ -154,7 +154,7 @@ def test_a_step_is_the_gradient_of_the_mean_loss(name: str, plan: Plan, cosine: 
 @pytest.mark.parametrize("as_function", [False, True], ids=["kernel", "autograd"])
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_a_batch_of_several_tiles_is_one_batch(
-    monkeypatch: pytest.MonkeyPatch, plan: Plan, as_function: bool
+    monkeypatch: pytest.MonkeyPatch, plan: BatchPlan, as_function: bool
 ) -> None:
     monkeypatch.setattr("truerank.models.mf.steps.TILE", 64)  # 150 pairs are three
     o = objective(LOSSES["infonce"] if as_function else "infonce", plan, cosine=True)
@@ -166,7 +166,9 @@ def test_a_batch_of_several_tiles_is_one_batch(
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
-def test_rows_of_several_blocks_are_all_moved(monkeypatch: pytest.MonkeyPatch, plan: Plan) -> None:
+def test_rows_of_several_blocks_are_all_moved(
+    monkeypatch: pytest.MonkeyPatch, plan: BatchPlan
+) -> None:
     monkeypatch.setattr("truerank.models.mf.steps._PIECES", 1)  # 30 users and 25 items in a part
     o = objective("infonce", plan, cosine=True)
     _, dW, dH, batch = by_our_steps(o)
@@ -181,7 +183,7 @@ def test_rows_of_several_blocks_are_all_moved(monkeypatch: pytest.MonkeyPatch, p
 def test_a_step_on_a_debiased_loss_knows_further_positives_and_their_share(
     name: str, n_own: int
 ) -> None:
-    o = objective(name, Plan(4, n_own, 0 if n_own else 11, False, False), cosine=True)
+    o = objective(name, BatchPlan(4, n_own, 0 if n_own else 11, False, False), cosine=True)
     loss, dW, dH, batch = by_our_steps(o)
     tau = (1.1 * DATA.user_counts + 2.0) / N_ITEMS
     expected, W, H = by_torch(name, o, batch, {}, tau_pos=torch.tensor(tau[batch.users]))
@@ -191,7 +193,7 @@ def test_a_step_on_a_debiased_loss_knows_further_positives_and_their_share(
 
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
-def test_sampled_softmax_divides_by_the_expected_number_of_draws(plan: Plan) -> None:
+def test_sampled_softmax_divides_by_the_expected_number_of_draws(plan: BatchPlan) -> None:
     sampler = negative_sampler(
         "in-batch" if plan.in_batch else "popularity", DATA.item_counts, 0.75
     )
@@ -224,7 +226,7 @@ def test_correction_gives_exponentials_the_expectation_of_uniform_negatives() ->
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 @pytest.mark.parametrize("name", LOSSES)
-def test_autograd_makes_the_same_step(name: str, plan: Plan) -> None:
+def test_autograd_makes_the_same_step(name: str, plan: BatchPlan) -> None:
     if "tau_pos" in inputs_of(name):
         plan = plan._replace(n_extra=3, exclude=False)
     sampler = negative_sampler(
@@ -275,7 +277,7 @@ def test_optimisers_are_those_of_torch_on_the_rows_touched(optimiser: str, l2: f
     Positives are no negatives: their gradients would cancel, and Adagrad blow up what rounding
     leaves of them.
     """
-    o, n_steps, rate = objective("bpr", Plan(0, 1, 0, False, True)), 3, 0.05
+    o, n_steps, rate = objective("bpr", BatchPlan(0, 1, 0, False, True)), 3, 0.05
     W, H = (torch.tensor(x, requires_grad=True) for x in factors())
     kinds: dict[str, Any] = {
         "adam": lambda p: torch.optim.SparseAdam(p, lr=rate),
@@ -335,7 +337,7 @@ def order_of(epoch: int) -> np.ndarray:
 
 @pytest.mark.parametrize("cosine", [False, True], ids=["dot", "cosine"])
 def test_dense_adam_is_that_of_torch_on_all_rows(cosine: bool) -> None:
-    o = objective("bpr", Plan(0, 1, 0, False, True), cosine=cosine)
+    o = objective("bpr", BatchPlan(0, 1, 0, False, True), cosine=cosine)
     W, H = (torch.tensor(x, requires_grad=True) for x in factors())
     adam = torch.optim.Adam([W, H], lr=0.02)
     drawn = Steps(

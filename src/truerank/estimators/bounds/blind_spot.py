@@ -131,7 +131,7 @@ def blind_spot(
     Args:
         problem: Cells and grid.
         shares: Parts of one, one for each cell.
-        ks: Cutoffs to judge.
+        ks: Cutoffs to test.
         example: The blind K to put into words first; the nearest blind one if it is not.
         confidence: Confidence of the bounds.
         stages: As in :func:`~truerank.estimators.bounds.identification.compatible_set`.
@@ -149,17 +149,17 @@ def blind_spot(
         allowed = compatible_set(
             problem, shares, confidence=confidence, stages=stages, n_effective=n_effective
         )
-    judge = _Judge(problem, allowed, n_rows, value, design or Foreign())
-    blind = tuple(judge.blind(asked))
+    test = _BlindTest(problem, allowed, n_rows, value, design or Foreign())
+    blind = tuple(test.blind(asked))
     shown = []
     if blind:
         first = min(blind, key=lambda k: (abs(k - example), k))
-        judge.bounds(first)
-        shown = sorted(set(judge.known) & set(blind), key=lambda k: (k != first, k))
+        test.bounds(first)
+        shown = sorted(set(test.known) & set(blind), key=lambda k: (k != first, k))
     return BlindSpot(
         asked=asked,
         blind=blind,
-        examples=tuple(judge.describe(k, problem) for k in shown),
+        examples=tuple(test.describe(k, problem) for k in shown),
         note=allowed.note,
     )
 
@@ -180,7 +180,7 @@ def is_blind(
     return high > FACTOR * low and high - low > NOISE * noise
 
 
-class _Judge:
+class _BlindTest:
     """Bounds of recall@K, computed once each and only where they are needed."""
 
     def __init__(

@@ -101,25 +101,6 @@ class CompatibleSet:
         )
 
 
-def identification_bounds(
-    problem: Problem,
-    metrics: Sequence[Metric],
-    shares: Float,
-    *,
-    confidence: float = 0.95,
-    stages: Stages | None = None,
-    n_effective: float | None = None,
-) -> list[tuple[float, float]]:
-    """Smallest and largest value of each metric over all compatible rank distributions.
-
-    A shorthand; :func:`compatible_set` also tells whether anything is compatible at all.
-    """
-    found = compatible_set(
-        problem, shares, confidence=confidence, stages=stages, n_effective=n_effective
-    )
-    return found.bounds(metrics)
-
-
 def compatible_set(
     problem: Problem,
     shares: Float,

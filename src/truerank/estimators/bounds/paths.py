@@ -29,8 +29,6 @@ import numpy as np
 from scipy import special
 
 from truerank.arrays import Float, Int
-from truerank.errors import InvalidDataError
-from truerank.ranking.counts import RankCounts
 from truerank.ranking.stages import Stages
 
 
@@ -44,28 +42,6 @@ def stopping(stages: Stages, stage: int, ranks: Int) -> Float:
     [1.0, 0.5, 0.1667]
     """
     return reached(stages, stage, ranks - 1) * (1.0 - stages.probability(stage, ranks))
-
-
-def paths_for(stages: Stages, cells: RankCounts, *, replacement: bool) -> Float:
-    """path(cell) for each cell. ``stages`` are those of the largest number of candidates."""
-    paths = np.empty(len(cells))
-    # A path depends on the stages up to its end only: rows with other candidates share it.
-    alike: dict[tuple[bytes, bool], tuple[Stages, int, list[Int]]] = {}
-    for n, n_items, run in cells.sizes():
-        own = stages.capped(n_items, replacement=replacement)
-        at = np.flatnonzero(own.sizes == n)
-        if len(at) == 0:
-            raise InvalidDataError(
-                f"a row has sample size {n}, where the design cannot end (its sizes: "
-                f"{', '.join(map(str, own.sizes))}); pass the design of this table"
-            )
-        stage = int(at[0])
-        key = own.sizes[: stage + 1].tobytes(), stage == len(own.sizes) - 1
-        alike.setdefault(key, (own, stage, []))[2].append(np.arange(run.start, run.stop))
-    for own, stage, runs in alike.values():
-        rows = np.concatenate(runs)
-        paths[rows] = stopping(own, stage, cells.rank[rows])
-    return paths
 
 
 def reached(stages: Stages, stage: int, better: Int) -> Float:

@@ -39,13 +39,6 @@ def em(A: Float, shares: Float, start: Float, *, steps: int) -> Float:
     return pi if shares.ndim == 2 else pi[:, 0]
 
 
-def log_likelihood(A: Float, shares: Float, pi: Float) -> float:
-    """Per unit of weight, up to what does not depend on pi."""
-    p = A @ pi
-    seen = shares > 0
-    return float(shares[seen] @ np.log(p[seen]))
-
-
 def rank_weights(rank: NDArray[np.int64], kind: str, C: float) -> Float:
     r"""Weights of the weighted MLE: :math:`w(r) = F_{AP}(r/C)` or :math:`F_{NDCG}(r/C)`."""
     if not C > 1:

@@ -127,14 +127,3 @@ class Mapping(DistributionEstimator):
         if self.kind == "beta" and self.a is None:
             return fit_beta(columns)
         return np.full(columns.shape[1], 1.0 if self.a is None else self.a)
-
-
-def mapping_curve(
-    problem: Problem, *, kind: Kind = "beta", a: float | None = None
-) -> tuple[Float, Float]:
-    """The mapped points of the recall curve: f(k) and the sampled recall at k, for k = 1..n."""
-    method = Mapping(kind=kind, a=a)
-    n, n_items = problem.require_one_size(f"mapping-{kind}")
-    by_rank = problem.by_rank(problem.cells.shares)
-    (fitted,) = method._a(by_rank[:, None])
-    return mapping_function(kind, n, n_items, float(fitted)), np.cumsum(by_rank)

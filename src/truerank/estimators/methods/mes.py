@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
-from scipy.special import logsumexp, xlogy
+from scipy.special import logsumexp
 
 from truerank.arrays import Float
 from truerank.errors import InvalidArgumentError
@@ -125,9 +125,3 @@ def _dual(y: Float, B: Float, linear: Float, log_widths: Float, eta: float) -> t
     logits = log_widths - (y @ B) / eta
     total = float(logsumexp(logits))
     return float(linear @ y + 0.5 * (y @ y) + eta * total), np.exp(logits - total)
-
-
-def mes_objective(A: Float, q: Float, widths: Float, pi: Float, *, eta: float) -> float:
-    """Eta times entropy over ranks, less the misfit: what the masses maximise."""
-    misfit = float(q @ (A @ pi - q) ** 2)
-    return float(-eta * (xlogy(pi, pi) - pi * np.log(widths)).sum() - misfit)

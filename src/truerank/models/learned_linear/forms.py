@@ -120,13 +120,15 @@ class Sparse:
         """The mean loss of the batch, and its gradient in every parameter."""
         co = self._coefficients(theta)
         columns = Columns(self.W.indptr.astype(np.int64), self.W.indices, self.W.data)
-        slopes = np.empty((len(batch.pairs), batch.rule.n_negatives + 1))
+        gradients = np.empty((len(batch.pairs), batch.rule.n_negatives + 1))
 
         def work(block: slice, sums: Sums) -> float:
             rows, rule, key, pairs = batch
             scaling = (co.head, co.tail, co.entry)
             return float(
-                sparse_block(rows, rule, key, pairs[block], columns, *scaling, sums, slopes[block])
+                sparse_block(
+                    rows, rule, key, pairs[block], columns, *scaling, sums, gradients[block]
+                )
             )
 
         loss, found = _summed(batch, theta, self.n_items, 0, work, each)
@@ -134,7 +136,7 @@ class Sparse:
             grad = np.zeros(self.W.nnz)
             each(
                 lambda part: sparse_entries(
-                    *batch, columns, co.head, co.tail, slopes, part, BLOCKS, grad
+                    *batch, columns, co.head, co.tail, gradients, part, BLOCKS, grad
                 ),
                 range(BLOCKS),
             )

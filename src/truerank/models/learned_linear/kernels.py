@@ -1,8 +1,8 @@
 r"""Loss and gradients of a block of positive pairs, for a dense, sparse or low-rank W; compiled.
 
 The score of item :math:`j` for an input row :math:`x` is
-:math:`s_j = T_j u_j`, :math:`u_j = \sum_l x_l H_l W_{lj}`. With the slopes
-:math:`r_j = \partial \ell / \partial s_j`
+:math:`s_j = T_j u_j`, :math:`u_j = \sum_l x_l H_l W_{lj}`. With the gradients
+in the scores, :math:`r_j = \partial \ell / \partial s_j`
 
 .. math::
     \frac{\partial \ell}{\partial T_j} = r_j u_j, \qquad
@@ -74,7 +74,7 @@ def _add(
     head: Float,
     tail: Float,
     scale: float,
-    slope: Float,
+    gradient: Float,
     sums: Sums,
 ) -> float:
     """Loss and gradients of one pair from the entries ``W[a, j]`` of its items and targets."""
@@ -83,14 +83,14 @@ def _add(
         y = x[a] * head[items[a]]
         for j in range(len(targets)):
             inner[j] += y * W[a, j]
-    loss = mean_bpr_gradient(inner * tail[targets], scale, slope)
+    loss = mean_bpr_gradient(inner * tail[targets], scale, gradient)
     if len(sums.head):
         for j in range(len(targets)):
-            sums.tail[targets[j]] += slope[j] * inner[j]
+            sums.tail[targets[j]] += gradient[j] * inner[j]
         for a in range(n):
             pulled = 0.0
             for j in range(len(targets)):
-                pulled += slope[j] * tail[targets[j]] * W[a, j]
+                pulled += gradient[j] * tail[targets[j]] * W[a, j]
             sums.head[items[a]] += x[a] * pulled
     return loss
 
@@ -109,7 +109,7 @@ def dense_block(
     """The sum of the losses of these pairs, for a dense W."""
     longest, n_targets = longest_row(rows, pairs), rule.n_negatives + 1
     items, x = np.empty(longest, np.int64), np.empty(longest)
-    targets, slope = np.empty(n_targets, np.int64), np.empty(n_targets)
+    targets, gradient = np.empty(n_targets, np.int64), np.empty(n_targets)
     entries, loss = np.empty((longest, n_targets)), 0.0
     for pair in pairs:
         n = draw_input(rows, rule, key, pair, items, x)
@@ -118,7 +118,7 @@ def dense_block(
             for j in range(n_targets):
                 diagonal = rule.zero_diagonal and items[a] == targets[j]
                 entries[a, j] = 0.0 if diagonal else W[items[a], targets[j]]
-        loss += _add(n, items, x, targets, entries, head, tail, rule.scale, slope, sums)
+        loss += _add(n, items, x, targets, entries, head, tail, rule.scale, gradient, sums)
     return loss
 
 
@@ -133,9 +133,9 @@ def sparse_block(
     tail: Float,
     entry: Float,
     sums: Sums,
-    slopes: Float,
+    gradients: Float,
 ) -> float:
-    """The same for a sparse W, each entry times its own ``entry``; notes all slopes."""
+    """The same for a sparse W, each entry times its own ``entry``; keeps gradients in scores."""
     longest, n_targets = longest_row(rows, pairs), rule.n_negatives + 1
     items, x = np.empty(longest, np.int64), np.empty(longest)
     targets, entries = np.empty(n_targets, np.int64), np.empty((longest, n_targets))
@@ -152,7 +152,7 @@ def sparse_block(
                 if a >= 0:
                     entries[a, j] = W.values[at] * entry[at]
         place[items[:n]] = -1
-        loss += _add(n, items, x, targets, entries, head, tail, rule.scale, slopes[p], sums)
+        loss += _add(n, items, x, targets, entries, head, tail, rule.scale, gradients[p], sums)
     return loss
 
 
@@ -165,7 +165,7 @@ def sparse_entries(
     W: Columns,
     head: Float,
     tail: Float,
-    slopes: Float,
+    gradients: Float,
     part: int,
     parts: int,
     grad: Float,
@@ -187,7 +187,7 @@ def sparse_entries(
             if n < 0:
                 n = draw_input(rows, rule, key, pairs[p], items, x)
                 value[items[:n]] = x[:n] * head[items[:n]]
-            weight = slopes[p, j] * tail[targets[j]]
+            weight = gradients[p, j] * tail[targets[j]]
             for at in range(W.indptr[targets[j]], W.indptr[targets[j] + 1]):
                 y = value[W.rows[at]]
                 if y != 0.0:
@@ -212,7 +212,8 @@ def low_rank_block(
     """The sum of the losses of these pairs, for W = A diag(gain) B'."""
     longest, n_targets, k = longest_row(rows, pairs), rule.n_negatives + 1, A.shape[1]
     items, x = np.empty(longest, np.int64), np.empty(longest)
-    targets, slope, inner = np.empty(n_targets, np.int64), np.empty(n_targets), np.empty(n_targets)
+    targets, gradient = np.empty(n_targets, np.int64), np.empty(n_targets)
+    inner = np.empty(n_targets)
     z, q, scaled = np.empty(k, A.dtype), np.empty(k, A.dtype), np.empty(k, A.dtype)
     loss = 0.0
     for pair in pairs:
@@ -231,13 +232,13 @@ def low_rank_block(
             inner[j] = _dot(scaled, B[targets[j]])
         diagonal = _dot(A[targets[0]], gain * B[targets[0]]) if own != 0.0 else 0.0
         inner[0] -= own * head[targets[0]] * diagonal
-        loss += mean_bpr_gradient(inner * tail[targets], rule.scale, slope)
+        loss += mean_bpr_gradient(inner * tail[targets], rule.scale, gradient)
         q[:] = 0
         for j in range(n_targets):
-            weight, row = A.dtype.type(slope[j] * tail[targets[j]]), B[targets[j]]
+            weight, row = A.dtype.type(gradient[j] * tail[targets[j]]), B[targets[j]]
             for c in range(k):
                 q[c] += weight * row[c]
-        lost = own * slope[0] * tail[targets[0]]
+        lost = own * gradient[0] * tail[targets[0]]
         if len(sums.gain):
             for c in range(k):
                 sums.gain[c] += z[c] * q[c]
@@ -247,7 +248,7 @@ def low_rank_block(
                     sums.gain[c] -= lost * head[targets[0]] * row[c] * column[c]
         if len(sums.head):
             for j in range(n_targets):
-                sums.tail[targets[j]] += slope[j] * inner[j]
+                sums.tail[targets[j]] += gradient[j] * inner[j]
             scaled[:] = q * gain
             for a in range(n):
                 sums.head[items[a]] += x[a] * _dot(A[items[a]], scaled)

@@ -142,8 +142,8 @@ class LinearLearner:
         """All pairs once, in the order of this epoch."""
         pairs, total = self.lesson.pairs, 0.0
         self.adam.rate = at.rate
-        order = stream(self.seed, Stream.NEARBY, at.epoch).permutation(pairs)
-        key = np.uint64(addresses(self.seed, Stream.NEARBY, at.epoch)[0])
+        order = stream(self.seed, Stream.LEARNED_LINEAR, at.epoch).permutation(pairs)
+        key = np.uint64(addresses(self.seed, Stream.LEARNED_LINEAR, at.epoch)[0])
         starts = range(0, len(order), self.batch_size)
         for number, first in enumerate(starts, start=1):
             chosen = order[first : first + self.batch_size]

@@ -49,7 +49,7 @@ class Shrinkage:
         r""":math:`g_i = \sigma_i^2 / (\sigma_i^2 + \lambda_i)`."""
         return np.asarray(self.sigma**2 / (self.sigma**2 + self.lambdas(alpha)))
 
-    def slope(self, alpha: Float) -> Float:
+    def gradient(self, alpha: Float) -> Float:
         r"""The derivative of the gain.
 
         .. math::
@@ -99,11 +99,11 @@ def chained(
     shrinkage: Shrinkage | None = None,
 ) -> Parameters:
     """Gradients in the parameters from gradients in the coefficients, in their order."""
-    slopes = {}
+    gradients = {}
     for name, free in theta.items():
         if name == "alpha" and shrinkage is not None:
-            slopes[name] = by_coefficient["gain"] * shrinkage.slope(free)
+            gradients[name] = by_coefficient["gain"] * shrinkage.gradient(free)
         else:
             inside: Float = getattr(co, name)
-            slopes[name] = by_coefficient[name] * inside * (1.0 - inside)
-    return slopes
+            gradients[name] = by_coefficient[name] * inside * (1.0 - inside)
+    return gradients

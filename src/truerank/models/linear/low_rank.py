@@ -50,7 +50,13 @@ class LowRankModel(FactorModel):
             return sparse_times(X, self.encoder, each)
 
     def item_item_matrix(self) -> NDArray[Any]:
-        r""":math:`W = A B^\top` written out, n_items x n_items: for small catalogues."""
+        r""":math:`W = A B^\top` written out, n_items x n_items: for small catalogues.
+
+        >>> import truerank as tr
+        >>> data = tr.load_dataset("demo", n_users=80, n_items=60)
+        >>> tr.models.LRR(dim=4).fit(data).item_item_matrix().shape
+        (60, 60)
+        """
         return np.asarray(self.encoder @ self.item_factors.T)
 
 

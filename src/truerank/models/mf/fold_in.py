@@ -21,7 +21,7 @@ from truerank.execution import available_cores
 from truerank.models.mf.learner import unit
 from truerank.models.mf.steps import Steps
 from truerank.numerics.threads import on_all_cores
-from truerank.rng import Stream, addresses
+from truerank.rng import Stream, Training, addresses
 from truerank.training.objective import Objective
 from truerank.training.optimisers import Step, Table
 
@@ -31,8 +31,6 @@ REACH = 0.1
 
 PAIRS = 4096
 """Pairs that go together, about; users are never divided."""
-
-_PURPOSE = 4  # within the stream of MF
 
 
 def fold_in(
@@ -70,7 +68,7 @@ def fold_in(
                 number, optimiser="adam", rate=left, l2=0.0, cosine=objective.cosine,
                 epsilon=epsilon,
             )  # fmt: skip
-            key = np.uint64(addresses(seed, Stream.MF, _PURPOSE, number)[0])
+            key = np.uint64(addresses(seed, Stream.TRAINING, Training.FOLD_IN, number)[0])
             for block in blocks:
                 batch = steps.batch(block, key, 0)
                 steps.gradients(batch)

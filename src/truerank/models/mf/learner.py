@@ -13,7 +13,7 @@ from truerank.arrays import Float32
 from truerank.models.mf.scores import gather
 from truerank.models.mf.steps import Steps
 from truerank.numerics.threads import Each, available_cores
-from truerank.rng import Stream, addresses, stream
+from truerank.rng import Stream, Training, addresses, stream
 from truerank.training.checkpoints import Arrays
 from truerank.training.loop import NanGuard
 from truerank.training.objective import Objective
@@ -135,10 +135,10 @@ class FactorLearner:
             )  # fmt: skip
 
         n_pairs = len(objective.pairs.items)
-        order = stream(settings.seed, Stream.MF, at.epoch).permutation(n_pairs)
+        order = stream(settings.seed, Stream.TRAINING, at.epoch).permutation(n_pairs)
         if objective.plan.in_batch and n_pairs % settings.batch_size == 1:
             order = order[:-1]  # alone in its batch, it would have no negative but itself
-        key = np.uint64(addresses(settings.seed, Stream.MF, 0, at.epoch)[0])
+        key = np.uint64(addresses(settings.seed, Stream.TRAINING, Training.BATCHES, at.epoch)[0])
         check: Callable[[int, float], None] = guard.check_loss
         loss = self.steps.epoch(order, key, step_of, check)
         guard.check_parameters(self.tables.users.factors, self.tables.items.factors)

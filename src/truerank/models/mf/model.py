@@ -49,7 +49,7 @@ from truerank.models.mf.settings import (
 )
 from truerank.numerics.threads import available_cores, on_all_cores
 from truerank.rng import checked_seed
-from truerank.training.batches import WHOLE_BATCH, Plan
+from truerank.training.batches import WHOLE_BATCH, BatchPlan
 from truerank.training.checkpoints import Checkpoint, plain_settings, read_checkpoint
 from truerank.training.loop import History, train
 from truerank.training.negative_sampling import Pairs, negative_sampler
@@ -423,12 +423,12 @@ class MF(FactorModel):
     def _debiased(self) -> bool:
         return "extra_pos" in inputs_of(self.loss) and "extra_pos" not in (self.loss_params or {})
 
-    def _plan(self, n_items: int) -> Plan:
+    def _plan(self, n_items: int) -> BatchPlan:
         in_batch, n = self.negatives == "in-batch", int(self.n_negatives)
         per = self.negatives_per
         if is_adaptive(self.n_negatives):
             n = min(n, n_items)
-        return Plan(
+        return BatchPlan(
             n_extra=self.n_extra_positives if self._debiased else 0,
             n_own=n if per == "pair" else 0,
             n_shared=n if per != "pair" and not in_batch else 0,
@@ -438,7 +438,7 @@ class MF(FactorModel):
         )
 
     def _objective(
-        self, pairs: Interactions, counts: NDArray[np.int64], plan: Plan, **more: Any
+        self, pairs: Interactions, counts: NDArray[np.int64], plan: BatchPlan, **more: Any
     ) -> Objective:
         return objective_of(
             loss=self.loss,

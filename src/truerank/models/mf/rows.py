@@ -49,24 +49,24 @@ def _project(factors: Float32, rows: Ints, grads: Float32) -> None:
 def _sum_entries(
     groups: Groups,
     users: Float32,
-    slopes: Float32,
+    gradients: Float32,
     shared: Float32,
     sets: Sets,
     first: int,
     grads: Float32,
 ) -> None:
     """The gradients of rows from ``first`` on, as told for :func:`move_touched`."""
-    width, n_own = slopes.shape[1], slopes.size
-    flat = slopes.ravel()
+    width, n_own = gradients.shape[1], gradients.size
+    flat = gradients.ravel()
     for g in range(len(grads)):
         grad = grads[g]
         grad[:] = np.float32(0)
         for at in range(groups.starts[first + g], groups.starts[first + g + 1]):
             e = groups.entries[at]
             if e < n_own:
-                slope, vector = flat[e], users[e // width]
+                gradient, vector = flat[e], users[e // width]
                 for k in range(len(grad)):
-                    grad[k] += slope * vector[k]
+                    grad[k] += gradient * vector[k]
             else:
                 tile = (e - n_own) // sets.n * sets.tiles_of_one
                 for t in range(tile, min(tile + sets.tiles_of_one, sets.tiles)):
@@ -80,7 +80,7 @@ def move_touched(
     table: Table,
     groups: Groups,
     users: Float32,
-    slopes: Float32,
+    gradients: Float32,
     shared: Float32,
     sets: Sets,
     step: Step,
@@ -89,13 +89,14 @@ def move_touched(
 ) -> None:
     """Move the items, or the users, of one part of the groups.
 
-    Users have no slopes, and their pairs are the columns: one tile of gradients.
+    Users have no own items, and their pairs are the columns: one tile of gradients.
 
     Args:
         table: Of the items or users.
         groups: Entries of each touched row.
         users: The vectors of the pairs' users as they were scored, B x d.
-        slopes: Of the own items, B x w: item j of pair b pulls by ``slopes[b, j] users[b]``.
+        gradients: In the scores of the own items, B x w: item j of pair b pulls by
+            ``gradients[b, j] users[b]``.
         shared: Gradients of the shared columns, tiles x n x d.
         sets: Which of them belong to a column.
         step: How far.
@@ -110,7 +111,7 @@ def move_touched(
         grads = room[: len(rows)]
         for i in rows:
             ask_for(table, i)
-        _sum_entries(groups, users, slopes, shared, sets, first, grads)
+        _sum_entries(groups, users, gradients, shared, sets, first, grads)
         if step.cosine:
             _project(table.factors, rows, grads)
         move_rows(table, rows, grads, step)

@@ -1,7 +1,7 @@
-r"""Scores of a tile of a batch's pairs, and what their slopes do to the users; compiled.
+r"""Scores of a tile of a batch's pairs, and what gradients do to the users; compiled.
 
 With a cosine, vectors of users and of shared negatives are divided by their lengths when they are
-gathered; own items when they are scored. All slopes are then in the unit vectors, and
+gathered; own items when they are scored. All gradients are then those in the unit vectors, and
 :mod:`.rows` brings them back to the factors.
 """
 
@@ -48,7 +48,7 @@ class Scoring(NamedTuple):
     level: Float32  # by pair, what its negatives lose besides
     tau: Float32  # by user, the share of positives
     n_extra: int  # further positives among the own items
-    scale: np.float32  # of the slopes
+    scale: np.float32  # of the gradients
 
 
 class Buffers(NamedTuple):
@@ -58,7 +58,7 @@ class Buffers(NamedTuple):
     pull: Float32  # B x d, their gradients
     shared: Float32  # sets x n x d, vectors of the shared negatives
     push: Float32  # tiles x n x d, their gradients by each tile
-    own: Float32  # B x w, scores of the own items and then their slopes
+    own: Float32  # B x w, scores of the own items and then their gradients
     lengths: Float32  # B x w, 1/|h| of the own items for a cosine
 
 
@@ -125,14 +125,14 @@ def swap(scores: Float32, swaps: Swaps, first: int) -> None:
 
 
 @strict
-def swap_back(slopes: Float32, swaps: Swaps, first: int) -> None:
-    """Slopes of swapped columns belong to their stand-ins."""
+def swap_back(gradients: Float32, swaps: Swaps, first: int) -> None:
+    """Gradients of swapped columns belong to their stand-ins."""
     starts, columns, others = swaps
-    for b in range(len(slopes)):
+    for b in range(len(gradients)):
         for s in range(starts[first + b], starts[first + b + 1]):
             if columns[s] != others[s]:
-                slopes[b, others[s]] += slopes[b, columns[s]]
-                slopes[b, columns[s]] = _0
+                gradients[b, others[s]] += gradients[b, columns[s]]
+                gradients[b, columns[s]] = _0
 
 
 @fastmath
@@ -144,7 +144,7 @@ def loss_and_gradient_of_tile(
     n_extra: int,
     scale: np.float32,
 ) -> float:
-    """Sum of the losses of a tile; the scores become slopes.
+    """Sum of the losses of a tile; the scores become gradients.
 
     Negatives are the shared ones if there are any, else the own ones.
     """
@@ -152,24 +152,24 @@ def loss_and_gradient_of_tile(
     for b in range(len(own)):
         extra = own[b, 1 : 1 + n_extra]
         neg = shared[b] if shared.shape[1] > 0 else own[b, 1 + n_extra :]
-        loss, slope = loss_and_gradient(fused, own[b, 0], neg, extra, tau[b], scale)
-        own[b, 0] = slope
+        loss, gradient = loss_and_gradient(fused, own[b, 0], neg, extra, tau[b], scale)
+        own[b, 0] = gradient
         total += loss
     return total
 
 
 @fastmath
 def pull_users(
-    slopes: Float32, items: Float32, own: Ints, lengths: Float32, cosine: bool, gradient: Float32
+    gradients: Float32, items: Float32, own: Ints, lengths: Float32, cosine: bool, pull: Float32
 ) -> None:
     """Add what own items do to the (unit) vector of each user."""
     for b in range(len(own)):
         for j in range(own.shape[1]):
-            i, slope = own[b, j], slopes[b, j]
+            i, gradient = own[b, j], gradients[b, j]
             if cosine:
-                slope *= lengths[b, j]
-            for k in range(gradient.shape[1]):
-                gradient[b, k] += slope * items[i, k]
+                gradient *= lengths[b, j]
+            for k in range(pull.shape[1]):
+                pull[b, k] += gradient * items[i, k]
 
 
 @fastmath
@@ -184,7 +184,7 @@ def shared_tile(
     out: Buffers,
     fixed_items: bool,
 ) -> float:
-    """From the factors to the slopes and gradients of a tile; the sum of its losses.
+    """From the factors to the gradients of a tile, in scores and users; the sum of its losses.
 
     All in one call, the products of BLAS included: Python takes no turn between them.
 

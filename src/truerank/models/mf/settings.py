@@ -15,7 +15,7 @@ from truerank.losses import check_parameters, inputs_of, temperature_of
 from truerank.losses.table import DEFINITIONS
 from truerank.models.mf.steps import longest_tile, tiles_of
 from truerank.numerics.memory import check_room
-from truerank.training.batches import WHOLE_BATCH, Plan
+from truerank.training.batches import WHOLE_BATCH, BatchPlan
 
 Loss = str | Callable[..., Any]
 
@@ -127,7 +127,13 @@ def checked_negatives_per(per: Any, negatives: str) -> int | str:
 
 
 def check_fits(
-    data: Interactions, plan: Plan, batch_size: int, dim: int, *, threads: int, by_autograd: bool
+    data: Interactions,
+    plan: BatchPlan,
+    batch_size: int,
+    dim: int,
+    *,
+    threads: int,
+    by_autograd: bool,
 ) -> None:
     """The catalogue is large enough for the negatives, and the memory for the rest."""
     n = max(plan.n_own, plan.n_shared)

@@ -1,11 +1,11 @@
-r"""One epoch: for every batch scores, slopes, gradients and the steps of the rows touched.
+r"""One epoch: for every batch scores, gradients and the steps of the rows touched.
 
 For a tile of at most :data:`TILE` pairs with the users' vectors U and the shared negatives N,
 
 .. math::  S = U N^\top, \quad G = \partial\ell/\partial S, \quad
            \nabla U = G N, \quad \nabla N = \sum_{\text{tiles}} G^\top U
 
-three matrix products with the slopes between them, while the tile is in the cache; own items go
+three matrix products with G computed between them, while the tile is in the cache; own items go
 pair by pair. Threads take tiles, then rows; the next batch is drawn meanwhile. Sums run in a fixed
 order, so the number of threads changes no bit.
 
@@ -31,7 +31,7 @@ from truerank.models.mf.dropout import units
 from truerank.models.mf.rows import Sets, move_touched
 from truerank.models.mf.scores import Buffers, Scoring, Tile, gather, own_tile, shared_tile
 from truerank.numerics.threads import Each
-from truerank.training.batches import Batch, Plan, make_batch
+from truerank.training.batches import Batch, BatchPlan, make_batch
 from truerank.training.objective import Objective
 from truerank.training.optimisers import DENSE_ADAM, Step, Table, bring_up, start_correction, tails
 
@@ -41,16 +41,16 @@ TILE = 256
 _PIECES = 2
 """Pieces of rows for each thread: who is held up leaves one to the others."""
 
-_NO_SLOPES = np.empty((0, 0), np.float32)
+_NO_GRADIENTS = np.empty((0, 0), np.float32)
 
 Task = Callable[[], object]
 Rows = NDArray[Any]
 
 
-def tiles_of(size: int, plan: Plan) -> list[Tile]:
+def tiles_of(size: int, plan: BatchPlan) -> list[Tile]:
     """The tiles of a batch of so many pairs, those of a set after another.
 
-    >>> tiles = tiles_of(1000, Plan(0, 0, 800, False, False, sharing=300))
+    >>> tiles = tiles_of(1000, BatchPlan(0, 0, 800, False, False, sharing=300))
     >>> [(tile.first, tile.last, tile.set) for tile in tiles][:3]
     [(0, 256, 0), (256, 300, 0), (300, 556, 1)]
     """
@@ -62,7 +62,7 @@ def tiles_of(size: int, plan: Plan) -> list[Tile]:
     return [Tile(first, end, i, s) for i, (first, end, s) in enumerate(cuts)]
 
 
-def longest_tile(batch_size: int, plan: Plan) -> int:
+def longest_tile(batch_size: int, plan: BatchPlan) -> int:
     """Pairs of the longest tile of a batch of so many."""
     return min(TILE, batch_size, plan.sharing)
 
@@ -248,17 +248,17 @@ class Steps:
             tiles_of_one=-(-min(plan.sharing, size) // TILE),
             tiles=len(self.tiles(size)),
         )
-        vectors, slopes, pull = out.users[:size], out.own[:size], out.pull[None, :size]
+        vectors, gradients, pull = out.users[:size], out.own[:size], out.pull[None, :size]
         pairs = Sets(n=size, tiles_of_one=1, tiles=1)
         parts = self.parts * _PIECES
 
         def part(i: int) -> None:
             if not self.fixed_items:
                 move_touched(
-                    self.items, batch.by_item, vectors, slopes, out.push, sets, step, i, parts
+                    self.items, batch.by_item, vectors, gradients, out.push, sets, step, i, parts
                 )
             move_touched(
-                self.users, batch.by_user, vectors, _NO_SLOPES, pull, pairs, step, i, parts
+                self.users, batch.by_user, vectors, _NO_GRADIENTS, pull, pairs, step, i, parts
             )
 
         self.each(part, range(parts))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
 from importlib import import_module
+from types import FrameType
 from typing import Any, TypeVar, cast
 
 from truerank.errors import InvalidArgumentError, OldNameWarning
@@ -55,12 +57,12 @@ def current_names(kind: Any, values: Mapping[str, Any], *, warn: bool = False) -
     Args:
         kind: The class whose parameters they are; one that has renamed none changes nothing.
         values: By name, old or new.
-        warn: Say which names are old, to whoever called the caller: where people wrote them.
+        warn: Say which names are old.
     """
     names: Mapping[str, str] = getattr(kind, OLD_NAMES, {})
     for old in names if warn else ():
         if old in values:
-            old_name(f"the parameter {old!r} of {kind.__name__}", names[old], stacklevel=4)
+            old_name(f"the parameter {old!r} of {kind.__name__}", names[old])
     translations: Mapping[str, Callable[[Any], Any]] = getattr(kind, OLD_VALUES, {})
     return {
         names.get(name, name): translations.get(name, _as_it_is)(value)
@@ -68,17 +70,23 @@ def current_names(kind: Any, values: Mapping[str, Any], *, warn: bool = False) -
     }
 
 
-def old_name(what: str, new: str, stacklevel: int = 3) -> None:
-    """Say that a name is old, to whoever called the caller."""
+def old_name(what: str, new: str) -> None:
+    """Say that a name is old, where it is written: at the nearest line that is none of ours."""
+    frame, level = sys._getframe(1), 2
+    while _is_within(frame, "truerank", "importlib") and frame.f_back is not None:
+        level += not _is_within(frame, "importlib")  # frames of imports are not counted
+        frame = frame.f_back
     warnings.warn(
         f"{what} is called {new!r} now; the old name goes with the next release",
         OldNameWarning,
-        stacklevel=stacklevel,
+        stacklevel=level,
     )
 
 
 def renamed_names(module: str, **new_of_old: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a module some of whose names have new ones.
+    """The ``__getattr__`` of a module some of whose names have new ones, there or elsewhere.
+
+    Names elsewhere are written with their module, which is imported when the old name is used.
 
     >>> find = renamed_names("math", root="sqrt")
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -93,9 +101,15 @@ def renamed_names(module: str, **new_of_old: str) -> Callable[[str], Any]:
         if name not in new_of_old:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         old_name(f"{module}.{name}", new_of_old[name])
-        return getattr(import_module(module), new_of_old[name])
+        home, _, new = new_of_old[name].rpartition(".")
+        return getattr(import_module(home or module), new)
 
     return find
+
+
+def _is_within(frame: FrameType, *packages: str) -> bool:
+    """Whether a frame runs code of one of these packages, made by a dataclass too."""
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in packages
 
 
 def _as_it_is(value: Any) -> Any:

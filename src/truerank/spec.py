@@ -85,7 +85,7 @@ def parse(
     kind, *words = _WORD.findall(text) or [""]
     kinds = list(kinds)
     if kind in (old_kinds or {}):
-        old_name(f"the {argument} {kind!r}", (old_kinds or {})[kind], stacklevel=4)
+        old_name(f"the {argument} {kind!r}", (old_kinds or {})[kind])
         kind = (old_kinds or {})[kind]
     if kind not in kinds:
         hint = did_you_mean(kind, kinds) or (f"for instance {example!r}" if example else "")
@@ -99,7 +99,7 @@ def parse(
             near = did_you_mean(key, _current(settings)) if setting is None else f"write {key}=..."
             raise InvalidArgumentError(argument, text, f"{kind} with {_listed(settings)}", near)
         if setting.new_name is not None:
-            old_name(f"the setting {key!r} of {kind}", setting.new_name, stacklevel=4)
+            old_name(f"the setting {key!r} of {kind}", setting.new_name)
         try:
             values[setting.new_name or key] = setting.read(value) if equals else True
         except ValueError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from truerank.comparison.differences import KNOWN
 from truerank.comparison.summary_text import sentence
-from truerank.deprecation import old_name, renamed_parameters
+from truerank.deprecation import renamed_parameters
 from truerank.errors import MissingExtraError
 from truerank.estimators import Estimate, Sample
 from truerank.estimators.population import Population
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@renamed_parameters(trust="caveats")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """The difference of two models on one metric, with its interval, test and caveats.
@@ -71,12 +72,6 @@ class Comparison:
     population: Population
     n_population: int | None
     caveats: str
-
-    @property
-    def trust(self) -> str:
-        """The old name of :attr:`caveats`, until the next release."""
-        old_name("the attribute 'trust' of Comparison", "caveats")
-        return self.caveats
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; ``trust`` is what ``caveats`` was called, until the next release."""

@@ -10,12 +10,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truerank.checks import whole_number
+from truerank.deprecation import old_name
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking.stages import Stages
 
 
+class _Recorded:
+    """What a header holds as a design; until the next release it can be read like a dict."""
+
+    __slots__ = ()
+    kind: ClassVar[str]
+
+    def describe(self) -> dict[str, Any]:
+        """The design as plain values, for the header of the table."""
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> Any:
+        """A plain value of the design: what headers held in the last release."""
+        old_name(f"header.design[{name!r}]", f"header.design.{name}")
+        return self.describe()[name]
+
+
 @dataclass(frozen=True, slots=True)
-class Full:
+class Full(_Recorded):
     """Against every candidate: the exact rank."""
 
     kind: ClassVar[str] = "full"
@@ -30,7 +47,7 @@ N = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class Sampled(_Recorded):
     """Against ``n - 1`` candidates drawn uniformly; the target makes ``n``.
 
     Attributes:
@@ -62,6 +79,11 @@ class Sampled:
         """One stage, after which nobody goes on."""
         return Stages(np.array([self.first_size(n_items)]), np.array([0]), np.array([1.0]))
 
+    def levels(self, n_items: int) -> Stages:
+        """The old name of :meth:`stages`, until the next release."""
+        old_name("the method 'levels' of Sampled", "stages")
+        return self.stages(n_items)
+
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
         return {"kind": self.kind, **asdict(self), "n": self.start}
@@ -72,7 +94,7 @@ N0, TOP = 25, 20
 
 
 @dataclass(frozen=True, slots=True)
-class Adaptive:
+class Adaptive(_Recorded):
     """Grow the sample while the target looks like the top, so that effort goes there.
 
     Start with ``n0`` and multiply by ``growth``; samples are nested. Two forms:
@@ -163,6 +185,11 @@ class Adaptive:
         max_rank[-1] = 0
         return Stages(np.array(sizes), max_rank, np.ones(len(sizes)))
 
+    def levels(self, n_items: int) -> Stages:
+        """The old name of :meth:`stages`, until the next release."""
+        old_name("the method 'levels' of Adaptive", "stages")
+        return self.stages(n_items)
+
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
         return {"kind": self.kind, **asdict(self), "n0": self.start}
@@ -230,7 +257,7 @@ InnerDesign = Full | Sampled | Adaptive
 
 
 @dataclass(frozen=True, slots=True)
-class Users:
+class Users(_Recorded):
     """Only ``m`` users, drawn without replacement; each ranked by the inner design.
 
     Attributes:
@@ -259,7 +286,7 @@ Design = Full | Sampled | Adaptive | FixedNegatives | Users
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedNegatives:
+class RecordedNegatives(_Recorded):
     """What a header keeps of :class:`FixedNegatives`: how many lists there were, not the lists."""
 
     kind: ClassVar[str] = "given"
@@ -271,7 +298,7 @@ class RecordedNegatives:
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(_Recorded):
     """Ranks made elsewhere, by whatever design.
 
     Attributes:
@@ -331,7 +358,11 @@ def design_from_dict(values: Mapping[str, Any]) -> RecordedDesign:
         case "users":
             inner = design_from_dict(given.pop("inner", {"kind": "full"}))
             return Users(inner=inner, **given)  # type: ignore[arg-type]
-    raise InvalidArgumentError("design", values.get("kind"), f"one of {', '.join(KINDS)}")
+    raise InvalidArgumentError(
+        "design", values.get("kind"),
+        "a design such as Full(), Sampled(100), Adaptive() or Users(500), or a dict with one of "
+        "their kinds: full, sampled, adaptive, users",
+    )  # fmt: skip
 
 
 def _fitted(n: int, n_items: int) -> int:

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Float, Int
+from truerank.deprecation import renamed_parameters
 from truerank.numerics.jit import strict
 
 
+@renamed_parameters(go_on="max_rank", keep="continue_prob")
 @dataclass(frozen=True, slots=True)
 class Stages:
     """Sample sizes, and who goes on from each.

@@ -19,7 +19,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core.dispatcher import Dispatcher
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 from .kernels import Kernel, kernels_in
 
@@ -28,7 +28,7 @@ _flags = np.zeros(10_000, np.uint8)
 
 
 @intrinsic
-def note(typing: Any, number: Any) -> Any:
+def _set_flag(typing: Any, number: Any) -> Any:
     """Set the flag of one kernel."""
 
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -38,6 +38,18 @@ def note(typing: Any, number: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64), write
+
+
+def note(number: int) -> None:
+    """Nothing, where a kernel is run as plain Python: its indices are checked anyway."""
+
+
+@overload(note)
+def _note_compiled(number: Any) -> Any:
+    def compiled(number: Any) -> None:
+        _set_flag(number)
+
+    return compiled
 
 
 class _NotingLoader(SourceFileLoader):

@@ -103,8 +103,8 @@ REFUSALS = (
         "the target is the only candidate",
     ),
     Refusal(
-        "rank 2 was asked of PureSVD",
-        lambda world: "PureSVD rank=2" in world.plan.models,
+        "dim 2 was asked of PureSVD",
+        lambda world: "PureSVD dim=2" in world.plan.models,
         "asked for by number",
     ),
     Refusal("with K at most|^the cutoff of", _cutoff_beyond, "a list has no such place"),

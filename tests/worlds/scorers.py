@@ -206,7 +206,7 @@ KINDS: dict[str, Kind] = {
     "LRR": Kind(_ours("LRR"), 500),
     "ClosedFormMF": Kind(_ours("ClosedFormMF"), 500),
     "PureSVD": Kind(_ours("PureSVD"), 1_000),
-    "PureSVD rank=2": Kind(_ours("PureSVD", rank=2), 20_000),
+    "PureSVD dim=2": Kind(_ours("PureSVD", dim=2), 20_000),
     "DebiasedEASE": Kind(_ours("DebiasedEASE"), 600),
     "IALS": Kind(_ours("IALS", epochs=2, dim=9), 20_000, 10_000),
     "WMF": Kind(_ours("WMF", epochs=2, dim=5), 20_000, 10_000),

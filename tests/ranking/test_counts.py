@@ -6,6 +6,7 @@ import pickle
 import re
 from collections import Counter
 from dataclasses import replace
+from datetime import date
 from functools import reduce
 from itertools import pairwise
 from operator import add
@@ -20,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import truerank as tr
-from truerank.errors import FileFormatError, InvalidDataError
+from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError
 from truerank.ranking import Header, RankCounts, RankTable
 from truerank.ranking.counts import BUCKETS, KEYS, SUMS
 
@@ -54,7 +55,9 @@ def bits(counts: RankCounts) -> list[bytes]:
 @given(rows)
 @settings(deadline=None)
 def test_counts_are_those_of_a_dictionary(rows: list[tuple[int, int, int, int]]) -> None:
-    times, weight = Counter(row[:3] for row in rows), Counter[tuple[int, ...]]()
+    weight = Counter[tuple[int, ...]]()
+    rows = [row for row in rows if row[3] > 0]  # users of weight 0 are left out
+    times = Counter(row[:3] for row in rows)
     for *key, w in rows:
         weight[tuple(key)] += w
     counts = table_of(rows).counts()
@@ -194,6 +197,50 @@ def test_users_of_shards_are_counted_together() -> None:
     assert total.header.n_population == 4
 
 
+def test_sum_adds_shards_up() -> None:
+    shards = [RankCounts.from_table(t, bucket=True) for t in by_users(world(1, 60), 3)]
+    assert columns(sum(shards)) == columns(reduce(add, shards))  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        1 + shards[0]  # type: ignore[operator]
+
+
+def test_sums_beyond_int64_are_refused() -> None:
+    half = RankCounts.from_arrays([1], 5, 9, n_rows=2**62, n_scored=0)
+    with pytest.raises(InvalidDataError, match=r"n_rows adds up to 9.22e\+18"):
+        half + half
+    with pytest.raises(InvalidDataError, match="n_rows adds up to"):
+        RankCounts.from_arrays([1, 2], 5, 9, n_rows=2**62, n_scored=0)
+    with pytest.raises(InvalidDataError, match="n_scored adds up to"):
+        RankCounts.from_arrays([1], 5, 9, n_rows=2**62)
+    scored = RankCounts.from_arrays([1], 5, 9, n_scored=2**62)
+    with pytest.raises(InvalidDataError, match="n_scored adds up to"):
+        scored + scored
+    with pytest.raises(InvalidDataError, match="n_scored adds up to"):
+        RankTable.from_arrays([1] * 10, 10**18, 10**18).counts()
+    most = RankCounts.from_arrays([1, 2], 5, 9, n_rows=[2**62, 2**62 - 1], n_scored=0)
+    assert int(most.n_rows.sum()) == 2**63 - 1
+
+
+def test_any_number_of_targets_is_a_key() -> None:
+    many = [2**61, 2**61 + 1, 2**61]
+    counts = RankCounts.from_arrays([1, 1, 1], 5, 9, n_rows=many, n_targets=many, n_scored=0)
+    assert counts.n_targets.tolist() == [2**61, 2**61 + 1]
+    assert counts.n_rows.tolist() == [2**62, 2**61 + 1]
+
+
+def test_users_without_weight_are_left_out() -> None:
+    table = RankTable.from_arrays(
+        [1, 2, 3, 1, 5], 5, 9, user=[0, 0, 1, 2, 2], item=[1, 2, 3, 4, 5], weight=[1, 0, 1, 0, 0]
+    )
+    counts = RankCounts.from_table(table)
+    assert (int(counts.n_rows.sum()), counts.n_users) == (3, 2)
+    one, other = (tr.estimate(c, "recall@1", n_boot=20)[0] for c in (table, counts))
+    assert one.n_users == other.n_users == 2
+    assert other.value == pytest.approx(one.value)
+    nobody = replace(table, weight=np.zeros(5))
+    assert len(RankCounts.from_table(nobody)) == 0
+
+
 # -------------------------------------------------------------------- frames and files
 
 
@@ -214,14 +261,39 @@ def test_frames_and_files_give_the_counts_back(several: bool, tmp_path: Path) ->
     assert [f.name for f in tmp_path.iterdir()] == ["counts.parquet"]
 
 
-def test_a_frame_of_rows_is_counted(tmp_path: Path) -> None:
-    frame = pa.table({"rank": [1, 1, 2], "n_sampled": [5, 5, 5], "n_items": [9, 9, 9], "x": "abc"})
+def test_a_frame_of_parts_is_added_up(tmp_path: Path) -> None:
+    frame = pa.table(
+        {
+            "rank": [1, 1, 2], "n_sampled": [5, 5, 5], "n_items": [9, 9, 9], "n_rows": [1, 1, 1],
+            "x": ["a", "b", "c"],
+        }
+    )  # fmt: skip
     counts = RankCounts.from_frame(frame)
     assert (counts.n_rows.tolist(), counts.weight.tolist()) == ([2, 1], [2.0, 1.0])
     pq.write_table(frame, tmp_path / "plain.parquet")
     read = RankCounts.from_parquet(tmp_path / "plain.parquet", header=Header(replacement=True))
     assert columns(read) == columns(counts)
     assert read.replacement
+
+
+def test_counts_without_their_number_are_refused(tmp_path: Path) -> None:
+    frame = pa.table(
+        {"rank": [1, 2], "n_sampled": [5, 5], "n_items": [9, 9], "count_star()": [7, 8]}
+    )
+    with pytest.raises(InvalidDataError, match=r"name the column of COUNT\(\*\) n_rows"):
+        RankCounts.from_frame(frame)
+    pq.write_table(frame, tmp_path / "sql.parquet")
+    with pytest.raises(FileFormatError, match=r"name the column of COUNT\(\*\) n_rows"):
+        RankCounts.from_parquet(tmp_path / "sql.parquet")
+
+
+def test_advice_can_be_followed() -> None:
+    frame = pa.table({"rank": [1], "n_sampled": [5], "n_item": [9], "n_rows": [7]})
+    with pytest.raises(InvalidDataError, match="rename the column 'n_item'") as told:
+        RankCounts.from_frame(frame)
+    assert "n_items=" not in str(told.value)
+    with pytest.raises(InvalidArgumentError, match=r"RankCounts\.from_arrays takes plain arrays"):
+        RankCounts.from_frame({"rank": [1]})
 
 
 @pytest.mark.parametrize(
@@ -236,16 +308,27 @@ def test_a_frame_of_rows_is_counted(tmp_path: Path) -> None:
         ({"weight": [-1.0, 1]}, "weight -1.0 must be finite"),
         ({"n_scored": [-1, 1]}, "n_scored -1 must not"),
         ({"rank": [None, 1]}, "missing values"),
+        ({"rank": ["1", "x"]}, "column 'rank' must be numbers, got values such as '1'"),
+        ({"rank": [date(2026, 1, 1)] * 2}, "rank must be|'rank' must be numbers"),
+        ({"n_rows": [4, 4], "squared_weight": [3.9, 4.0]}, "cannot be the sum of the squares of 4"),
+        ({"squared_weight": [0.0, 4.0]}, r"squared_weight 0.0 cannot be"),
+        ({"weight": [2.0, 1.0], "squared_weight": [4.1, 1.0]}, r"squared_weight 4.1 cannot be"),
+        ({"weight": [1e-101, 1.0]}, "weight 1e-101 of n_rows 1 must be 0 or from 1e-100"),
+        ({"weight": [1e101, 1.0]}, r"weight 1e\+101 of n_rows 1 must be 0 or from 1e-100"),
+        ({"n_targets": [3, 3]}, "0.67 of a user"),
     ],
 )
 def test_wrong_columns_are_refused(wrong: dict[str, list[Any]], sentence: str) -> None:
-    good = {"rank": [1, 2], "n_sampled": [5, 5], "n_items": [9, 9]}
+    good = {"rank": [1, 2], "n_sampled": [5, 5], "n_items": [9, 9], "n_rows": [1, 1]}
     with pytest.raises(InvalidDataError, match=sentence):
         RankCounts.from_frame(pa.table(good | wrong))
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
+    RankCounts.from_table(world(0, 5)).to_parquet(path)
+    with pytest.raises(FileFormatError, match=r"holds counts, not a rank table"):
+        RankTable.from_parquet(path)
     world(0, 5).to_parquet(path)
     with pytest.raises(FileFormatError, match=r"a rank table, not counts"):
         RankCounts.from_parquet(path)
@@ -319,6 +402,52 @@ def test_several_rows_a_user_need_buckets_for_intervals() -> None:
         tr.estimate(counts, "recall@10", n_boot=50)
 
 
+@pytest.mark.parametrize("n_users", [3, 12])
+@pytest.mark.parametrize("exact", [False, True])
+def test_few_users_are_resampled_by_the_buckets_they_are_in(n_users: int, exact: bool) -> None:
+    # Each user in a bucket of its own: what is drawn is what the table draws.
+    user = np.arange(6 * n_users) // 6
+    table = sampled(7, 6 * n_users, user=user, item=np.arange(6 * n_users))
+    if exact:
+        table = replace(table, n_items=table.n_sampled, header=Header(design=tr.Full()))
+    counts = RankCounts.from_table(table)
+    assert counts.bucket is not None
+    assert len(np.unique(counts.bucket)) == n_users
+    one, other = (
+        tr.estimate(c, "recall@10", n_boot=1000, bounds=False)[0] for c in (table, counts)
+    )
+    assert np.isfinite(other.replicates).all()
+    assert other.std_error == pytest.approx(one.std_error, rel=0.1)
+
+
+@pytest.mark.parametrize("n_users", [40, 400])
+def test_errors_of_several_targets_are_right(n_users: int) -> None:
+    # Simulated users whose three items go together, hashed anew each time.
+    errors = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        user = np.repeat(np.arange(n_users), 3)
+        hit = rng.random(n_users)[user] < 0.4
+        rank = np.where(hit, 1, 1 + rng.integers(10, 100, 3 * n_users))
+        table = RankTable.from_arrays(
+            rank, 200, 200, user=user + 10_000 * seed, item=np.arange(len(user)),
+            header=Header(design=tr.Full()),
+        )  # fmt: skip
+        both = (table, RankCounts.from_table(table))
+        errors.append([tr.estimate(c, "recall@10", n_boot=400)[0].std_error for c in both])
+    table_error, counts_error = np.sqrt(np.mean(np.square(errors), axis=0))
+    assert counts_error == pytest.approx(table_error, rel=0.05)
+    assert counts_error == pytest.approx(np.sqrt(0.24 / n_users), rel=0.05)
+
+
+def test_one_bucket_for_all_gives_no_error() -> None:
+    counts = RankCounts.from_table(sampled(2, user=np.arange(900) // 3, item=np.arange(900)))
+    assert counts.bucket is not None
+    together = replace(counts, bucket=np.zeros_like(counts.bucket))
+    found = tr.estimate(together, "recall@10", bounds=False)[0]
+    assert np.isnan(found.std_error)
+
+
 def test_users_there_are_may_be_asked_about() -> None:
     table = sampled(4, header=Header(n_population=1000))
     for one, other in zip(
@@ -352,7 +481,7 @@ def test_the_sql_of_the_page_gives_the_counts(several: bool, tmp_path: Path) -> 
     duckdb = pytest.importorskip("duckdb")
     rng = np.random.default_rng(5)
     user = rng.integers(0, 300, 900) if several else np.arange(900)
-    weight = rng.choice([0.5, 1.0, 2.0], 900)
+    weight = rng.choice([0.5, 1.0, 2.0], 900) * (user % 7 > 0)  # users of weight 0 among them
     table = sampled(5, user=user, item=np.arange(900), weight=weight)
     table.to_parquet(tmp_path / "ranks.parquet")
     query = statements()[several].replace("ranks.parquet", str(tmp_path / "ranks.parquet"))
@@ -368,5 +497,6 @@ def test_the_sql_of_the_page_gives_the_counts(several: bool, tmp_path: Path) -> 
         assert columns(apart[0] + empty) == columns(apart[1] + empty)
     found, told = (tr.estimate(c, METRICS, n_boot=300, bounds=False) for c in (counts, table))
     for one, other in zip(found, told, strict=True):
+        assert one.n_users == other.n_users
         assert one.value == pytest.approx(other.value, rel=1e-9)
         assert one.std_error == pytest.approx(other.std_error, rel=0.25)

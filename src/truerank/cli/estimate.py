@@ -78,8 +78,6 @@ def estimate(
     from truerank.estimators.population import checked_population
     from truerank.execution import Progress
     from truerank.metrics import as_metric
-    from truerank.ranking import RankCounts
-    from truerank.ranking.parquet import holds_counts
 
     metrics = [str(as_metric(name)) for name in options.split_commas(metric)]
     said = RankOptions(
@@ -88,10 +86,7 @@ def estimate(
         delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     users = checked_population(population)
-    tables: dict[Path, RankTable | RankCounts] = {
-        path: RankCounts.from_parquet(path) if holds_counts(path) else said.read(path)
-        for path in ranks
-    }
+    tables = {path: said.read_any(path) for path in ranks}
     metrics = fitting_metrics(metrics, bool(metric), tables.values())
     results: dict[Path, list[Estimate]] = {}
     with Progress("estimating", total=len(tables)) as bar:

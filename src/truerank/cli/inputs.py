@@ -149,10 +149,8 @@ class RankOptions:
             return RankTable.from_parquet(path)
         from truerank.ranking.readers import read_table
 
-        how: dict[str, Any] = {
-            "delimiter": delimiter_of(self.delimiter), "encoding": self.encoding,
-        }  # fmt: skip
-        names = column_names(path, header=self.header, one_column=True, **how)
+        self.refuse_counts(path)
+        how, names = self._how, self._names(path)
         missing = [
             f"--{size.replace('_', '-')}"
             for size in ("n_items", "n_sampled")
@@ -181,6 +179,55 @@ class RankOptions:
                 header=None if self.header else False,
                 **how,
             )
+
+    def read_any(self, path: Path) -> RankTable | RankCounts:
+        """As :meth:`read`; counts are read too, ours or those that a database wrote."""
+        if expect(path, "ranks") == "ranks" or not self._are_counts(path):
+            return self.read(path)
+        from truerank.ranking import RankCounts
+        from truerank.ranking.parquet import holds_counts
+        from truerank.ranking.readers.ranks import read_counts
+
+        if holds_counts(path):
+            self._refuse_for(path)
+            return RankCounts.from_parquet(path)
+        for name in ("item_column", "zero_based"):
+            if getattr(self, name):
+                raise InvalidDataError(
+                    f"{path} holds counts, of which nothing is known by item and ranks start at 1; "
+                    f"leave out --{name.replace('_', '-')}"
+                )
+        columns = Columns(path, self._names(path), from_first_line=False)
+        with noted():
+            return read_counts(
+                path,
+                n_items=self.n_items,
+                n_sampled=self.n_sampled,
+                rank=columns.required("rank", self.rank_column),
+                replacement=self.replacement,
+                **self._how,
+            )
+
+    def refuse_counts(self, path: Path) -> None:
+        """A sentence for counts, which do not know their users."""
+        from truerank.ranking.readers.ranks import counts_refused
+
+        if self._are_counts(path):
+            raise counts_refused(str(path))
+
+    def _are_counts(self, path: Path) -> bool:
+        from truerank.ranking.readers.ranks import are_counts
+
+        names = self._names(path)
+        user = Columns(path, names, from_first_line=False).optional("user", self.user_column)
+        return user is None and are_counts(names)
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        return {"delimiter": delimiter_of(self.delimiter), "encoding": self.encoding}
+
+    def _names(self, path: Path) -> list[str]:
+        return column_names(path, header=self.header, one_column=True, **self._how)
 
     def _refuse_for(self, path: Path) -> None:
         for option in fields(self):

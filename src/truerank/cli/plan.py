@@ -83,7 +83,7 @@ def plan(
     config: Config = None,  # noqa: ARG001  # read by the parser
 ) -> None:
     """Compare designs by expected error and cost before anything is scored."""
-    from truerank.cli.inputs import expect
+    from truerank.cli.inputs import RankOptions, expect
     from truerank.metrics import as_metric
 
     confidence = chosen_confidence(confidence, level)
@@ -99,6 +99,7 @@ def plan(
         from truerank.ranking import RankTable
 
         if expect(pilot, "ranks") != "ranks":
+            RankOptions().refuse_counts(pilot)
             raise InvalidArgumentError("--pilot", str(pilot), "a table of truerank rank")
         table = RankTable.from_parquet(pilot)
         n_items = n_items or int(table.n_items.max())

@@ -222,8 +222,15 @@ def _listed(names: Iterable[str], most: int = 20) -> str:
     return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if shown[most:] else "")
 
 
-def eager(frame: Any) -> Any:
-    """The frame itself if it is pyarrow's, else wrapped by narwhals."""
+def eager(
+    frame: Any, *, instead: str = "Interactions.from_arrays takes plain arrays and lists"
+) -> Any:
+    """The frame itself if it is pyarrow's, else wrapped by narwhals.
+
+    Args:
+        frame: A pandas, polars or pyarrow table.
+        instead: What to use for anything else, in a sentence.
+    """
     import pyarrow as pa
 
     if isinstance(frame, pa.Table | pa.RecordBatch):
@@ -233,7 +240,7 @@ def eager(frame: Any) -> Any:
             "frame",
             type(frame).__name__,
             "a pandas, polars or pyarrow table",
-            "Interactions.from_arrays takes plain arrays and lists",
+            instead,
         )
     try:
         import narwhals.stable.v1 as nw

@@ -77,6 +77,6 @@ def _pool(sizes: Int, step: float, n_rows: Int | None) -> Int:
     """Sizes replaced by the mean of those within the same geometric step."""
     group = np.floor(np.log(sizes) / np.log1p(step)).astype(np.int64)
     _, index = np.unique(group, return_inverse=True)
-    total = sizes if n_rows is None else sizes * n_rows
+    total = sizes if n_rows is None else sizes * n_rows.astype(np.float64)
     mean = np.bincount(index, weights=total) / np.bincount(index, weights=n_rows)
     return np.asarray(np.rint(mean)[index], dtype=np.int64)

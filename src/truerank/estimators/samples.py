@@ -23,13 +23,13 @@ from truerank.estimators.cells import cells_of
 from truerank.estimators.problem import DistributionEstimator, Estimator, Problem
 from truerank.estimators.resampling import UserResamples
 from truerank.metrics import Metric
-from truerank.ranking.counts import BUCKETS, RankCounts
+from truerank.ranking.counts import RankCounts
 from truerank.ranking.table import RankTable
 from truerank.rng import Stream, checked_seed, stream
 
 NO_BUCKETS = (
-    "these counts have users with several held-out items and no buckets of users, so no standard "
-    "error can be given; count them with a bucket, as docs/counts.md shows"
+    "these counts have users with several held-out items and no buckets of users, or one for "
+    "all, so no standard error can be given; count them with a bucket, as docs/counts.md shows"
 )
 
 
@@ -41,7 +41,7 @@ class Sample:
 
     Attributes:
         ranks: The table or the counts, without what weighs nothing.
-        user: Number of each entry's user, from 0; its bucket for counts; None if not known.
+        user: Number of each entry's user, from 0, or of its bucket; None if not known.
         n_users: Users.
         n_targets: Held-out items of each entry's user.
         weight: Weight of each entry.
@@ -65,10 +65,11 @@ class Sample:
         if not ranks.weight.sum() > 0:
             raise InvalidDataError("all weights are zero: there is nothing to estimate from")
         if isinstance(ranks, RankCounts):
-            worth = ranks.weight**2 / ranks.squared_weight
-            return cls(
-                ranks, ranks.bucket, ranks.n_users, ranks.n_targets, ranks.weight, np.asarray(worth)
-            )
+            some = ranks.weight > 0
+            worth = ranks.n_rows.astype(np.float64)
+            worth[some] = ranks.weight[some] ** 2 / ranks.squared_weight[some]
+            bucket = _occupied(ranks)
+            return cls(ranks, bucket, ranks.n_users, ranks.n_targets, ranks.weight, worth)
         user = _numbered(ranks.user)
         n_users = int(user.max()) + 1
         one = np.broadcast_to(np.int64(1), len(user))  # takes no memory
@@ -223,7 +224,9 @@ class Sample:
 
     @property
     def _n_drawn(self) -> int:
-        return BUCKETS if isinstance(self.ranks, RankCounts) else self.n_users
+        if isinstance(self.ranks, RankCounts) and self.user is not None:
+            return int(self.user.max()) + 1
+        return self.n_users
 
     def _resampled(self, *, paired: bool) -> Int:
         if paired and isinstance(self.ranks, RankCounts):
@@ -367,6 +370,17 @@ def prepare(ranks: RankTable | RankCounts | Sample) -> Sample:
 def _sum(values: Float) -> float:
     """The sum, with the same bits whatever the order of the rows."""
     return float((np.sort(values) if np.ptp(values) > 0 else values).sum())
+
+
+def _occupied(counts: RankCounts) -> Int | None:
+    """Buckets that hold users, numbered from 0: empty ones are not drawn.
+
+    None where several users share one bucket, of which all resamples would be the same.
+    """
+    if counts.bucket is None:
+        return None
+    buckets, number = np.unique(counts.bucket, return_inverse=True)
+    return None if len(buckets) == 1 and counts.n_users > 1 else number
 
 
 def _numbered(user: NDArray[Any]) -> Int:

@@ -12,9 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truerank.arrays import Float, Int
+from truerank.checks import nearest
 from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError, MissingExtraError
-from truerank.ranking.columns import as_weights, as_whole, check_ranks, refuse_rows, spread
+from truerank.ranking.columns import (
+    WEIGHTS,
+    as_weights,
+    as_whole,
+    check_ranks,
+    refuse_rows,
+    spread,
+)
 from truerank.ranking.grouping import count_triples, group_triples
 from truerank.ranking.header import Header, joined_header
 from truerank.rng import Stream, addresses
@@ -30,6 +38,8 @@ BUCKETS = 200
 
 KEYS = ("rank", "n_sampled", "n_items", "n_targets")
 SUMS = ("n_rows", "weight", "squared_weight", "n_scored")
+REQUIRED = (*KEYS[:3], "n_rows")
+"""Columns that a frame or a file of counts cannot do without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -137,19 +147,24 @@ class RankCounts:
         rows = columns["n_rows"]
         columns.setdefault("weight", rows.astype(np.float64))
         columns.setdefault("squared_weight", columns["weight"] ** 2 / np.maximum(rows, 1))
-        columns.setdefault("n_scored", columns["n_sampled"] * rows)
+        if "n_scored" not in columns:
+            _check_total("n_scored", columns["n_sampled"], rows)
+            columns["n_scored"] = columns["n_sampled"] * rows
         _check(columns)
         return cls._grouped(columns, header or Header(replacement=replacement))
 
     @classmethod
     def from_table(cls, table: RankTable, *, bucket: bool | None = None) -> Self:
-        """The counts of a table, in one pass over its rows.
+        """The counts of a table, in one pass over its rows; users of weight 0 are left out.
 
         Args:
             table: Ranks, all rows of a user among them.
             bucket: Whether to keep a bucket of users. None keeps it where intervals need it: where
                 users have several rows. Counts to be added up must all have it, or none.
         """
+        table = table.without_weightless_users()
+        if len(table) and not table.weight.max() > 0:
+            table = table[:0]  # so that shards add up, whoever is in them
         shared = len(table) > table.n_users
         keep = shared if bucket is None else bucket
         plain = not (shared or keep) and len(table) > 0 and bool(np.all(table.weight == 1.0))
@@ -173,7 +188,7 @@ class RankCounts:
         """From a pandas, polars or pyarrow table with a row for each count.
 
         Args:
-            frame: Columns ``rank``, ``n_sampled`` and ``n_items``, and where known ``n_rows``,
+            frame: Columns ``rank``, ``n_sampled``, ``n_items`` and ``n_rows``, and where known
                 ``weight``, ``n_targets``, ``bucket``, ``squared_weight`` and ``n_scored``, as in
                 :meth:`from_arrays`. Others are not read.
             replacement: Whether negatives were drawn with replacement.
@@ -181,18 +196,18 @@ class RankCounts:
         """
         from truerank.data.frames import arrow_column, check_names, eager, to_numpy
 
-        table = eager(frame)
+        table = eager(frame, instead="RankCounts.from_arrays takes plain arrays")
         names = getattr(table, "column_names", None) or list(table.columns)
         own_name = {str(name): name for name in names}
-        optional = [name for name in (*KEYS[3:], *SUMS, "bucket") if name in own_name]
-        wanted = {name: name for name in (*KEYS[:3], *optional)}
+        _refuse_missing(list(own_name))
+        wanted = {name: name for name in (*KEYS, *SUMS, "bucket") if name in own_name}
         check_names([str(name) for name in names], wanted)
         columns = {}
         for name in wanted:
             column = arrow_column(table, own_name[name])
             if column.null_count:
                 raise InvalidDataError(f"column {name!r} has missing values; each row needs one")
-            columns[name] = _number(to_numpy(column))
+            columns[name] = to_numbers(name, to_numpy(column))
         return cls.from_arrays(**columns, replacement=replacement, header=header)
 
     # ---------------------------------------------------------------- adding
@@ -213,6 +228,10 @@ class RankCounts:
         if None in known:
             return added
         return added._counted_among(max(added.n_users, *(n for n in known if n is not None)))
+
+    def __radd__(self, other: object) -> RankCounts:
+        """So that ``sum`` adds shards up: it starts from 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def _counted_among(self, n_population: int) -> RankCounts:
         return replace(self, header=replace(self.header, n_population=n_population))
@@ -280,10 +299,13 @@ class RankCounts:
             yield int(self.n_sampled[start]), int(self.n_items[start]), slice(start, stop)
 
     def with_weight(self) -> RankCounts:
-        """The entries that count: those of weight 0 tell nothing."""
+        """The entries of users who count: one of weight 0 tells nothing.
+
+        Rows of weight 0 of a user with several stay: the user's other rows may count.
+        """
         if len(self) == 0 or self.weight.min() > 0 or not self.weight.max() > 0:
             return self
-        some = self.weight > 0
+        some = (self.weight > 0) | (self.n_targets > 1)
         return self._of({name: column[some] for name, column in self._columns().items()},
                         self.header)  # fmt: skip
 
@@ -344,6 +366,7 @@ class RankCounts:
         """One row a user, of weight 1: nothing is kept per row."""
         triples, rows = count_triples(table.rank, table.n_sampled, table.n_items)
         rank, n_sampled, n_items = triples.T
+        _check_total("n_scored", n_sampled, rows)
         weight = rows.astype(np.float64)
         columns = {"rank": rank, "n_sampled": n_sampled, "n_items": n_items, "n_rows": rows}
         columns |= {"n_targets": np.ones_like(rows), "n_scored": n_sampled * rows}
@@ -360,12 +383,16 @@ class RankCounts:
         else:
             code = group
             for name in names:
-                code = code * (int(columns[name].max(initial=0)) + 1) + columns[name]
+                own = columns[name]
+                if own.max(initial=0) > len(own):  # numbered, for codes within int64
+                    own = np.unique(own, return_inverse=True)[1]
+                code = code * (int(own.max(initial=0)) + 1) + own
             _, first, group = np.unique(code, return_index=True, return_inverse=True)
             keys = {name: columns[name][first] for name in (*KEYS[:3], *names)}
         n = len(keys["rank"])
         sums = {}
         for name in ("n_rows", "n_scored"):
+            _check_total(name, columns[name])
             sums[name] = np.zeros(n, np.int64)
             np.add.at(sums[name], group, columns[name])
         for name in ("weight", "squared_weight"):
@@ -393,6 +420,13 @@ def _check(columns: dict[str, NDArray[Any]]) -> None:
         column = columns[name]
         bad = ~np.isfinite(column) | (column < 0)
         refuse_rows(bad, f"{name} {{}} must be finite and not negative", column)
+    _check_weights(columns["n_rows"], columns["weight"], columns["squared_weight"])
+    users = float((columns["n_rows"] / columns["n_targets"]).sum())
+    if 0 < users < 1 - 1e-9:
+        raise InvalidDataError(
+            f"these counts are {users:.2g} of a user: n_targets is how many rows each user has, "
+            "and there are fewer rows than that; count all rows of a user"
+        )
     if "bucket" in columns:
         bucket = columns["bucket"]
         bad = (bucket < 0) | (bucket >= BUCKETS)
@@ -402,9 +436,78 @@ def _check(columns: dict[str, NDArray[Any]]) -> None:
         )  # fmt: skip
 
 
-def _number(values: NDArray[Any]) -> NDArray[Any]:
+def _check_weights(n_rows: Int, weight: Float, squared: Float) -> None:
+    """Weights of rows as a table's, and squares that rows of such weights can have."""
+    each, (least, most) = weight / n_rows, WEIGHTS
+    refuse_rows(
+        (weight != 0) & ((each < least * (1 - _ROUNDING)) | (each > most * (1 + _ROUNDING))),
+        f"weight {{}} of n_rows {{}} must be 0 or from {least:g} to {most:g} a row, beyond which "
+        "sums and products of weights are lost; multiply all weights by one number, which changes "
+        "no estimate",
+        weight,
+        n_rows,
+    )
+    fewest = np.where(weight > 0, each * weight, 0.0)
+    low = (squared < fewest * (1 - _ROUNDING)) | ((squared == 0) & (weight > 0))
+    refuse_rows(
+        low | (squared > weight**2 * (1 + _ROUNDING)),
+        "squared_weight {} cannot be the sum of the squares of {} weights of sum {}; it is "
+        "SUM(weight * weight)",
+        squared,
+        n_rows,
+        weight,
+    )
+
+
+_ROUNDING = 1e-4
+"""What sums may be off by: databases may add up in float32."""
+
+
+def _check_total(name: str, values: Int, times: Int | None = None) -> None:
+    """Refuse counts whose total is beyond int64: sums would be wrong without a word."""
+    factor = np.broadcast_to(np.int64(1), len(values)) if times is None else times
+    if float(values.astype(np.float64) @ factor.astype(np.float64)) < 2.0**62:
+        return
+    total = sum(a * b for a, b in zip(values.tolist(), factor.tolist(), strict=True))
+    if total >= 2**63:
+        raise InvalidDataError(
+            f"{name} adds up to {total:.3g}, and counts end at 2**63, about 9.2e18; check the "
+            "column, or count in parts"
+        )
+
+
+def _refuse_missing(names: list[str]) -> None:
+    for name in REQUIRED:
+        if name not in names:
+            others = [other for other in names if other not in (*KEYS, *SUMS, "bucket")]
+            near = nearest(name, others, cutoff=0.3)
+            advice = (
+                "name the column of COUNT(*) n_rows"
+                if name == "n_rows"
+                else (
+                    f"rename the column {near!r} if it is that"
+                    if near
+                    else "rename the column it is in"
+                )
+            )
+            raise InvalidDataError(
+                f"there is no column {name!r}, the columns are {', '.join(map(repr, names[:20]))}; "
+                + advice
+            )
+
+
+def to_numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
     """Sums of a database may be decimals; whole ones are taken as the numbers they are."""
-    return values.astype(np.float64) if values.dtype.kind == "O" else values
+    if values.dtype.kind != "O":
+        return values
+    try:
+        if not any(isinstance(value, str | bytes) for value in values):
+            return values.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass  # dates, lists and the like
+    raise InvalidDataError(
+        f"column {name!r} must be numbers, got values such as {values[0]!r}; convert it first"
+    )
 
 
 def _rebuild(columns: dict[str, Any], header: Header) -> RankCounts:

@@ -15,6 +15,7 @@ from truerank.ranking.header import FORMAT, Header
 from truerank.ranking.table import RankTable
 
 _KEY = b"truerank.ranktable"
+_COUNTS_KEY = b"truerank.rankcounts"
 _COLUMNS = {
     "user": "user_id",
     "item": "item_id",
@@ -43,6 +44,10 @@ def read_table(path: str | Path) -> RankTable:
     """Read and check everything: the format, its version, and the rules of each column."""
     file = Path(path)
     content = _read(file)
+    if _COUNTS_KEY in (content.schema.metadata or {}):
+        raise FileFormatError(
+            f"{file} holds counts, not a rank table; read it with RankCounts.from_parquet(path)"
+        )
     missing = [name for name in _COLUMNS.values() if name not in content.column_names]
     if _KEY not in (content.schema.metadata or {}) or missing:
         raise FileFormatError(
@@ -67,8 +72,6 @@ def read_table(path: str | Path) -> RankTable:
 
 
 # -------------------------------------------------------------------- counts
-
-_COUNTS_KEY = b"truerank.rankcounts"
 
 
 def counts_as_arrow(counts: RankCounts) -> pa.Table:
@@ -104,7 +107,7 @@ def read_counts(path: str | Path, header: Header | None = None) -> RankCounts:
 
 
 def holds_counts(path: str | Path) -> bool:
-    """Whether a Parquet file says of itself that it holds counts; False for any other file."""
+    """Whether a Parquet file of ours says that it holds counts; False for any other file."""
     try:
         metadata = pq.read_schema(str(path)).metadata or {}
     except (pa.ArrowException, OSError):

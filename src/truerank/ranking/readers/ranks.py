@@ -7,6 +7,7 @@ little else.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from truerank.errors import (
     option,
 )
 from truerank.ranking.columns import as_whole
+from truerank.ranking.counts import KEYS, SUMS, RankCounts, to_numbers
 from truerank.ranking.designs import Foreign
 from truerank.ranking.header import Header
 from truerank.ranking.readers.repeats import refuse_repeats
@@ -84,6 +86,8 @@ def read_ranks(
         for argument, given, usual in (("user", user, "user_id"), ("item", item, "item_id"))
         if given is not None and (given != usual or _is_meant(argument, usual, names))
     }
+    if "user" not in wanted and are_counts(names):
+        raise counts_refused(table.name)
     if weight is not None and (weight != "weight" or weight in names):
         wanted["weight"] = weight
     if "n_scored" in names:
@@ -131,6 +135,61 @@ def _is_meant(argument: str, usual: str, names: tuple[str, ...]) -> bool:
     """
     near = (usual, argument, f"{argument}Id", f"{argument}_idx", f"{argument[0]}id")
     return any(nearest(name, names, cutoff=0.8) for name in near)
+
+
+def are_counts(names: Iterable[str]) -> bool:
+    """Whether columns of these names are counts of ranks: how many rows, and not whose."""
+    listed = tuple(names)
+    return "n_rows" in listed and not _is_meant("user", "user_id", listed)
+
+
+def counts_refused(name: str) -> InvalidDataError:
+    """The sentence for counts where rows are needed."""
+    return InvalidDataError(
+        f"{name} holds counts (a column n_rows, and no user); compare, plan and whoever asks about "
+        "users need tables: one row for each user and held-out item, as "
+        + Message(
+            "RankTable.to_parquet writes them; tr.estimate takes counts, as tr.RankCounts",
+            "truerank rank writes them; truerank estimate takes counts",
+        )
+    )
+
+
+def read_counts(
+    path: str | Path,
+    *,
+    n_items: int | None = None,
+    n_sampled: int | None = None,
+    rank: str = "rank",
+    replacement: bool = False,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> RankCounts:
+    """Counts that a database wrote as Parquet or text, with the columns of RankCounts.
+
+    Args:
+        path: The file.
+        n_items: As in :func:`read_ranks`.
+        n_sampled: Likewise.
+        rank: Column of ranks.
+        replacement: The negatives were drawn with replacement.
+        delimiter: What divides the columns of a text file; found if not given.
+        encoding: What a text file is written in; found if not given.
+    """
+    source = TableSource.of(path, delimiter=delimiter, encoding=encoding)
+    sizes = {"n_items": n_items, "n_sampled": n_sampled}
+    given = {name: size for name, size in sizes.items() if size is not None}
+    names = [name for name in (*KEYS, *SUMS, "bucket") if name in source.columns]
+    own = {name: name for name in ("n_rows", *names) if name not in given and name != "rank"}
+    columns: dict[str, Any] = source.arrays({"rank": rank, **own})
+    table: dict[str, Any] = {n: to_numbers(n, column) for n, column in columns.items()} | given
+    for name in sizes:
+        if name not in table:
+            raise InvalidDataError(
+                f"{path} holds counts without a column {name!r}; say "
+                + Message(f"{name}=...", f"--{name.replace('_', '-')}")
+            )
+    return RankCounts.from_arrays(**table, replacement=replacement)
 
 
 def _from_one(rank: NDArray[Any], zero_based: bool) -> NDArray[np.int64]:

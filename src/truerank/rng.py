@@ -43,6 +43,8 @@ class Stream(IntEnum):
     LEARNED_LINEAR = 10
     TRAINING = 11
     SEARCH = 12
+    RACE_USERS = 13
+    CATALOGUE_ORDER = 14
     TORCH = 20
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,16 +24,13 @@ from truerank.ranking.columns import (
 )
 from truerank.ranking.grouping import count_triples, group_triples
 from truerank.ranking.header import Header, joined_header
-from truerank.rng import Stream, addresses
+from truerank.ranking.user_blocks import BUCKETS, user_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
     from truerank.ranking.table import RankTable
-
-BUCKETS = 200
-"""Buckets that users are dealt into by a hash; standard errors by them are right to 5 %."""
 
 KEYS = ("rank", "n_sampled", "n_items", "n_targets")
 SUMS = ("n_rows", "weight", "squared_weight", "n_scored")
@@ -178,7 +174,7 @@ class RankCounts:
             if shared:
                 columns["n_targets"] = np.bincount(number)[number]
             if keep:
-                columns["bucket"] = user_buckets(users)[number]
+                columns["bucket"] = user_blocks(users)[number]
         return cls._grouped(columns, table.header)
 
     @classmethod
@@ -400,15 +396,6 @@ class RankCounts:
             order = np.lexsort((columns[name], group))
             sums[name] = np.bincount(group[order], columns[name][order], n).astype(np.float64)
         return cls._of({**keys, **sums}, header)
-
-
-def user_buckets(users: NDArray[Any]) -> Int:
-    """The bucket of each user id, from 0 to 199, wherever and with whomever it is counted."""
-    if users.dtype.kind in "iu":
-        words = addresses(0, Stream.BOOTSTRAP, BUCKETS, users.astype(np.int64).view(np.uint64))
-    else:
-        words = np.array([zlib.crc32(str(user).encode()) for user in users], np.uint64)
-    return (words % np.uint64(BUCKETS)).astype(np.int64)
 
 
 def _check(columns: dict[str, NDArray[Any]]) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from truerank.errors import InvalidArgumentError
-from truerank.ranking.designs import Adaptive, Full, InnerDesign, Sampled, Users
+from truerank.ranking.designs import Adaptive, Full, InnerDesign, Sampled, Screened, Users
 from truerank.spec import Setting, parse, settings_of, write
 
 REFERENCE_SPEC = "adaptive n0=100 n_max=3200 replacement"
 """The dissertation's adaptive sampling."""
 
 _KINDS: dict[str, type[InnerDesign | Users]] = {
-    "full": Full, "sampled": Sampled, "adaptive": Adaptive, "users": Users,
+    "full": Full, "sampled": Sampled, "adaptive": Adaptive, "screened": Screened, "users": Users,
 }  # fmt: skip
-DESIGNS = ("full", "sampled", "adaptive", "reference", "users")
+DESIGNS = ("full", "sampled", "adaptive", "screened", "reference", "users")
 """First words of a design."""
 
 
@@ -24,11 +24,11 @@ def parse_design(text: str) -> InnerDesign | Users:
     ``users m=...`` stands before the design by which each of the m users is ranked.
 
     >>> parse_design("sampled n=500 replacement")
-    Sampled(n=500, replacement=True)
+    Sampled(n=500, replacement=True, shared=None)
     >>> parse_design("adaptive")
     Adaptive(n0=None, n_max=None, growth=2.0, replacement=False, budget=None, top=None)
     >>> parse_design("users m=5000 sampled n=100")
-    Users(m=5000, inner=Sampled(n=100, replacement=False))
+    Users(m=5000, inner=Sampled(n=100, replacement=False, shared=None))
     """
     words = text.replace(",", " ").split()
     if words[:1] != ["users"]:

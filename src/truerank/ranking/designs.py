@@ -55,16 +55,28 @@ class Sampled(_Recorded):
             candidates. None is 100, or all candidates of a user who has fewer: an exact rank.
         replacement: Draw with replacement. Without is the default: no less informative at
             the same cost, and exact at ``n`` = all candidates.
+        shared: About so many users meet the same rivals, which makes a matrix product of them:
+            faster by far where scores are products, and a little less is learned
+            (:mod:`truerank.ranking.screening`). ``n`` then counts items of the catalogue, of which
+            those that a user has seen are no rivals, so that rows differ in ``n_sampled``.
     """
 
     kind: ClassVar[str] = "sampled"
     n: int | None = None
     replacement: bool = False
+    shared: int | None = None
 
     def __post_init__(self) -> None:
         if self.n is not None:
             object.__setattr__(self, "n", whole_number("n", self.n, 2))
         object.__setattr__(self, "replacement", bool(self.replacement))
+        if self.shared is not None:
+            object.__setattr__(self, "shared", whole_number("shared", self.shared, 1))
+            if self.replacement:
+                raise InvalidArgumentError(
+                    "replacement", True, "False where rivals are shared",
+                    "a block of users meets each item once",
+                )  # fmt: skip
 
     @property
     def start(self) -> int:
@@ -86,7 +98,74 @@ class Sampled(_Recorded):
 
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
-        return {"kind": self.kind, **asdict(self), "n": self.start}
+        values = {"kind": self.kind, **asdict(self), "n": self.start}
+        return values if self.shared else {k: v for k, v in values.items() if k != "shared"}
+
+
+MISS = 0.001
+"""Default of Screened(): a target at the top is dropped once in a thousand times at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Screened(_Recorded):
+    """Blocks of users share their rivals, and only who may be at the top meets the whole catalogue.
+
+    Where scores are products of factors, a score that is one of a matrix product costs about a
+    thirtieth of one among rivals of a row's own: see :mod:`truerank.ranking.screening`. Two forms:
+
+    * ``Screened(k=20, miss=0.001)`` is certified: a target of rank k or better is dropped with
+      probability at most ``miss``. All others have exact ranks, so metrics up to ``@k`` of the users
+      at hand are known between bounds that rest on no smoothness.
+    * ``Screened(budget=5000)`` scores about so many items per user, and ``Screened(seconds=2.0)``
+      as many as this machine scores in that time; stages, limits and chances are those with the
+      least error of Recall@k that can be expected for it. Give a budget where the same ranks must
+      come out on another machine.
+
+    Attributes:
+        k: The largest cutoff that matters.
+        miss: Most that the chance to drop a target of rank ``k`` may be; None is 0.001, or no
+            limit with a budget.
+        budget: Items scored per user, on average.
+        seconds: The time to take, roughly.
+        shared: Users who share their rivals, about. None is 200 blocks, however many users.
+    """
+
+    kind: ClassVar[str] = "screened"
+    k: int = 20
+    miss: float | None = None
+    budget: float | None = None
+    seconds: float | None = None
+    shared: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole_number("k", self.k, 1))
+        if self.shared is not None:
+            object.__setattr__(self, "shared", whole_number("shared", self.shared, 1))
+        given = [name for name in ("miss", "budget", "seconds") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise InvalidArgumentError(
+                given[1], getattr(self, given[1]), f"left out where {given[0]} is given",
+                "a screen is certified (miss), or as good as a budget or seconds allow",
+            )  # fmt: skip
+        for name in given:
+            value = getattr(self, name)
+            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+            most = 1.0 if name == "miss" else np.inf
+            if not number or not 0 < value < most:
+                want = "between 0 and 1" if name == "miss" else "a positive number"
+                raise InvalidArgumentError(name, value, want)
+            object.__setattr__(self, name, float(value))
+
+    @property
+    def certified(self) -> float | None:
+        """Most that the chance to drop a target of rank ``k`` is; None with a budget."""
+        if self.budget is not None or self.seconds is not None:
+            return None
+        return MISS if self.miss is None else self.miss
+
+    def describe(self) -> dict[str, Any]:
+        """The design as plain values, for the header of the table."""
+        return {"kind": self.kind, **asdict(self), "miss": self.certified}
 
 
 N0, TOP = 25, 20
@@ -253,7 +332,7 @@ class FixedNegatives:
         return {"kind": self.kind, "n_rows": len(self.indptr) - 1}
 
 
-InnerDesign = Full | Sampled | Adaptive
+InnerDesign = Full | Sampled | Adaptive | Screened
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,15 +350,15 @@ class Users(_Recorded):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "m", whole_number("m", self.m, 1))
-        if not isinstance(self.inner, Full | Sampled | Adaptive):
-            raise InvalidArgumentError("inner", self.inner, "Full, Sampled or Adaptive")
+        if not isinstance(self.inner, InnerDesign):
+            raise InvalidArgumentError("inner", self.inner, "Full, Sampled, Adaptive or Screened")
 
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""
         return {"kind": self.kind, "m": self.m, "inner": self.inner.describe()}
 
 
-Design = Full | Sampled | Adaptive | FixedNegatives | Users
+Design = Full | Sampled | Adaptive | Screened | FixedNegatives | Users
 
 
 # -------------------------------------------------------------------- in headers
@@ -319,10 +398,10 @@ class Foreign(_Recorded):
         return {"kind": self.kind, **self.details}
 
 
-RecordedDesign = Full | Sampled | Adaptive | RecordedNegatives | Users | Foreign
+RecordedDesign = Full | Sampled | Adaptive | Screened | RecordedNegatives | Users | Foreign
 """What a header holds."""
 
-KINDS = ("full", "sampled", "adaptive", "given", "users", "foreign")
+KINDS = ("full", "sampled", "adaptive", "screened", "given", "users", "foreign")
 
 
 def recorded(design: Design | RecordedDesign) -> RecordedDesign:
@@ -341,7 +420,7 @@ def design_from_dict(values: Mapping[str, Any]) -> RecordedDesign:
     """The design back from the plain values that :meth:`describe` gives.
 
     >>> design_from_dict({"kind": "users", "m": 50, "inner": {"kind": "sampled", "n": 100}})
-    Users(m=50, inner=Sampled(n=100, replacement=False))
+    Users(m=50, inner=Sampled(n=100, replacement=False, shared=None))
     """
     given = {name: value for name, value in values.items() if name not in ("kind", "levels")}
     match values.get("kind"):
@@ -351,6 +430,8 @@ def design_from_dict(values: Mapping[str, Any]) -> RecordedDesign:
             return Sampled(**given)
         case "adaptive":
             return Adaptive(**given)
+        case "screened":
+            return Screened(**given)
         case "given":
             return RecordedNegatives(**given)
         case "foreign":
@@ -360,8 +441,8 @@ def design_from_dict(values: Mapping[str, Any]) -> RecordedDesign:
             return Users(inner=inner, **given)  # type: ignore[arg-type]
     raise InvalidArgumentError(
         "design", values.get("kind"),
-        "a design such as Full(), Sampled(100), Adaptive() or Users(500), or a dict with one of "
-        "their kinds: full, sampled, adaptive, users",
+        "a design such as Full(), Sampled(100), Adaptive(), Screened() or Users(500), or a dict "
+        "with one of their kinds: full, sampled, adaptive, screened, users",
     )  # fmt: skip
 
 

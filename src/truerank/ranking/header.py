@@ -236,7 +236,10 @@ def _is_deeper(value: object, depth: int) -> bool:
 
 
 def _are_levels(levels: object) -> bool:
-    if not isinstance(levels, dict) or set(levels) != {"sizes", "go_on", "keep"}:
+    names = {"sizes", "go_on", "keep"}
+    if not isinstance(levels, dict) or set(levels) - {"blocks"} != names:
+        return False
+    if not _whole_or_none(levels.get("blocks"), 1):
         return False
     sizes, go_on, keep = (levels[name] for name in ("sizes", "go_on", "keep"))
     if not all(isinstance(column, list) for column in (sizes, go_on, keep)):

@@ -22,11 +22,18 @@ from truerank.files import readable_errors
 from truerank.ranking.backends.base import Backend
 from truerank.ranking.backends.factors import FactorBackend
 from truerank.ranking.backends.item_item import ItemItemBackend
-from truerank.ranking.designs import Adaptive, FixedNegatives, Full, Sampled, design_from_dict
+from truerank.ranking.designs import (
+    Adaptive,
+    FixedNegatives,
+    Full,
+    Sampled,
+    Screened,
+    design_from_dict,
+)
 from truerank.ranking.rows import TargetRows
 from truerank.ranking.stages import Stages
 
-RowDesign = Full | Sampled | Adaptive | FixedNegatives
+RowDesign = Full | Sampled | Adaptive | Screened | FixedNegatives
 """The designs that rank a row; Users only chooses rows."""
 
 

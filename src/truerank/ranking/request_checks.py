@@ -11,7 +11,7 @@ from truerank.arrays import Int
 from truerank.data.interactions import Interactions
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking.backends.base import Backend
-from truerank.ranking.designs import Adaptive, FixedNegatives, Full, Sampled, Users
+from truerank.ranking.designs import Adaptive, Design, FixedNegatives, Sampled, Screened
 from truerank.ranking.rows import TargetRows
 from truerank.split import Split
 
@@ -31,11 +31,22 @@ def as_indices(name: str, values: ArrayLike) -> Int:
 
 
 def check_design(design: object) -> None:
-    """One of the five designs."""
-    if not isinstance(design, Full | Sampled | Adaptive | FixedNegatives | Users):
+    """One of the designs."""
+    if not isinstance(design, Design):
         raise InvalidArgumentError(
-            "design", design, "Full(), Sampled(n), Adaptive(...), FixedNegatives(...) or Users(m)"
-        )
+            "design", design,
+            "Full(), Sampled(n), Adaptive(...), Screened(...), FixedNegatives(...) or Users(m)",
+        )  # fmt: skip
+
+
+def check_shared(design: object, ties: str) -> None:
+    """Half a tie is no place in an order, and who is screened out is told by places."""
+    certified = isinstance(design, Screened) and design.certified is not None
+    if certified and ties == "half":
+        raise InvalidArgumentError(
+            "ties", ties, "one of optimistic, pessimistic, random where a screen is certified",
+            "random is the default; by half, a target's place in a sample is no part of its rank",
+        )  # fmt: skip
 
 
 def check_pairs(
@@ -96,7 +107,7 @@ def check_sizes(design: object, rows: TargetRows, names: NDArray[Any] | None) ->
     A default adapts to those who have fewer (:meth:`Sampled.first_size`), but repeated draws
     never give an exact rank, so with replacement there must be candidates left to draw.
     """
-    if not isinstance(design, Sampled | Adaptive):
+    if not isinstance(design, Sampled | Adaptive) or getattr(design, "shared", None):
         return
     name, n = ("n", design.n) if isinstance(design, Sampled) else ("n0", design.n0)
     need = (n or (2 if design.replacement else 1)) + int(design.replacement)

@@ -30,18 +30,23 @@ class Stages:
         sizes: Sample sizes, the target included, ascending.
         max_rank: Largest rank that may go on, 0 for none.
         continue_prob: Probability of that rank to go on.
+        n_blocks: Blocks of users that meet the same rivals, None where every row has its own. The
+            sizes are then those of a part of the catalogue, of which a row meets its candidates.
     """
 
     sizes: Int
     max_rank: Int
     continue_prob: Float
+    n_blocks: int | None = None
 
     def describe(self) -> dict[str, Any]:
         """Plain values, for the header of the table, under the names that files have for them."""
+        blocks = {} if self.n_blocks is None else {"blocks": self.n_blocks}
         return {
             "sizes": self.sizes.tolist(),
             "go_on": self.max_rank.tolist(),
             "keep": self.continue_prob.tolist(),
+            **blocks,
         }
 
     @classmethod
@@ -51,6 +56,7 @@ class Stages:
             np.array(values["sizes"], np.int64),
             np.array(values["go_on"], np.int64),
             np.array(values["keep"], np.float64),
+            values.get("blocks"),
         )
 
     def capped(self, n_candidates: int, *, replacement: bool) -> Stages:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Int
+from truerank.ranking.backends.listed import Counts, ListedRows
 from truerank.ranking.backends.rank_kernels import rank_fixed_negatives, rank_sampled
 from truerank.ranking.rows import TargetRows
 from truerank.ranking.scorer import check_real
@@ -47,6 +48,18 @@ class Backend(Protocol):
 
     def fixed_negatives(self, rows: TargetRows, indptr: Int, negatives: Int) -> Int:
         """Ranks among the given negatives, ``negatives[indptr[k]:indptr[k + 1]]`` of row k."""
+
+    def listed(self, order: NDArray[np.int32]) -> Any:
+        """The items in another order, ready for :meth:`count_listed`."""
+
+    def count_listed(
+        self, items: Any, some: ListedRows, start: int, stop: int, found: Counts
+    ) -> Int:
+        """Add to ``found`` what places ``start`` to ``stop - 1`` of a list say about some rows.
+
+        Returns:
+            How many items were scored for each row: users are scored once for all their rows.
+        """
 
 
 class CompiledBackend(ABC):

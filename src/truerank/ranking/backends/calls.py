@@ -13,6 +13,8 @@ from truerank.arrays import Float, Int
 from truerank.errors import InvalidDataError
 from truerank.numerics.ties import ABOVE, TIED_ABOVE, compare_tied, rank_in_row, ranks_from
 from truerank.ranking.backends.base import as_float, scratch
+from truerank.ranking.backends.listed import Counts, ListedRows, share_evenly
+from truerank.ranking.backends.rank_kernels import count_in_scores
 from truerank.ranking.rival_draws import continue_chance, draw_rivals, mark, unmark
 from truerank.ranking.rows import TargetRows
 from truerank.ranking.scorer import Scorer, checked_scores
@@ -88,6 +90,37 @@ class CallBackend:
             self._count(rows, some, lists, counts)
         better, tied, heads = counts
         return ranks_from(better, tied, heads, rows.tie_rule, np.ones(len(rows), np.bool_))
+
+    def listed(self, order: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The order itself."""
+        return order
+
+    def count_listed(
+        self, items: NDArray[np.int32], some: ListedRows, start: int, stop: int, found: Counts
+    ) -> Int:
+        """By ``score_pairs``: a user's targets, then the listed items, in one line."""
+        rows, n_targets = some.rows, np.diff(some.starts)
+        for size in np.unique(n_targets):  # lines of one call are equally long
+            alike = np.flatnonzero(n_targets == size)
+            for chosen in _slices(alike, int(size) + stop - start):
+                users, first = some.users[chosen], some.starts[chosen]
+                own = rows.targets[first[:, None] + np.arange(size)]
+                rivals = np.broadcast_to(items[start:stop], (len(users), stop - start))
+                asked = np.concatenate([own, rivals], axis=1)
+                scores = self._checked(
+                    self.scorer.score_pairs(users, asked), users, asked.shape, "score_pairs"
+                )
+                for line, k in enumerate(chosen):
+                    excluded = some.excluded_places[some.begins[k] : some.ends[k]]
+                    for t in range(size):
+                        row = int(first[line]) + t
+                        more = count_in_scores(
+                            scores[line, size:], scores[line, t], items, start, excluded,
+                            rows.targets[row], some.places[row], users[line], rows.ties,
+                        )  # fmt: skip
+                        for column, count in zip(found, more, strict=True):
+                            column[row] += count
+        return 1 + share_evenly(stop - start, some.starts)
 
     def _draw(self, rows: TargetRows, row: int, start: int, stop: int, replacement: bool) -> Int:
         """Rivals start..stop-1 of one row. Earlier ones are drawn again: scoring costs far more."""

@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Int
 from truerank.errors import InvalidDataError
-from truerank.numerics.ties import ranks_from
 from truerank.ranking.backends.base import CompiledBackend, as_float
+from truerank.ranking.backends.listed import Counts, ListedRows, share_evenly
 from truerank.ranking.backends.full_rank_single import SingleTargetBlock, count_one_target
-from truerank.ranking.backends.rank_kernels import count_in_tile, score_targets
-from truerank.ranking.backends.rounding import UNDERFLOW, FactorArrays
+from truerank.ranking.backends.rank_kernels import (
+    SeveralTargetsBlock,
+    count_in_tile,
+    score_targets,
+)
+from truerank.ranking.backends.rounding import UNDERFLOW, FactorArrays, ListedItems
 from truerank.ranking.rows import TargetRows, read_only
 
 TILE_ITEMS = 1024
@@ -36,6 +40,7 @@ class FactorBackend(CompiledBackend):
     """
 
     factors: FactorArrays
+    catalogue: ListedItems
     users_per_block: int = 512
 
     @classmethod
@@ -55,17 +60,17 @@ class FactorBackend(CompiledBackend):
             farthest = norms.max(initial=0.0)
             if not (farthest < HUGE and longest < HUGE and farthest * longest < HUGE):
                 return None
-        return cls(
-            FactorArrays(
-                read_only(user.astype(np.float32, copy=False)),
-                read_only(item.astype(np.float32, copy=False)),
-                read_only(user),
-                read_only(item),
-                read_only(error_bounds(norms, longest, user.shape[1])),
-                read_only(_unit(user.shape[1]) * norms),
-                read_only(item_norms.astype(np.float32)),
-            )
+        factors = FactorArrays(
+            read_only(user.astype(np.float32, copy=False)),
+            read_only(item.astype(np.float32, copy=False)),
+            read_only(user),
+            read_only(item),
+            read_only(error_bounds(norms, longest, user.shape[1])),
+            read_only(_unit(user.shape[1]) * norms),
+            read_only(item_norms.astype(np.float32)),
         )
+        natural = read_only(np.arange(len(item), dtype=np.int32))
+        return cls(factors, ListedItems(factors.item32, factors.item_norm, natural))
 
     @property
     def n_users(self) -> int:
@@ -96,39 +101,53 @@ class FactorBackend(CompiledBackend):
         return backend
 
     def full(self, rows: TargetRows) -> Int:
-        users, row_indptr = rows.grouped()
-        if len(users) == len(rows):
-            return self._one_target(rows)
-        x = self.factors.user32[users]
-        own = score_targets(self.factors, rows.users, rows.targets)
-        better, tied = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
-        cursor = rows.excluded_indptr[users].copy()
-        tile = np.empty((len(users), TILE_ITEMS), dtype=np.float32)
-        for first in range(0, self.n_items, TILE_ITEMS):
-            y = self.factors.item32[first : first + TILE_ITEMS]
-            scores = tile if len(y) == TILE_ITEMS else np.empty((len(users), len(y)), np.float32)
-            np.matmul(x, y.T, out=scores)
-            count_in_tile(
-                scores, first, len(y), self.factors, users, row_indptr, rows.targets, own,
-                rows.excluded_indptr, rows.excluded_items, cursor, rows.ties, better, tied,
-            )  # fmt: skip
-        return _exact_ranks(better, tied, rows)
-
-    def _one_target(self, rows: TargetRows) -> Int:
-        """The same where every user has one row: counted without storing a score."""
-        better, tied = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
-        passed = rows.excluded_indptr[rows.users]
-        block = SingleTargetBlock(
-            rows.users, rows.targets, rows.excluded_indptr, rows.excluded_items,
-            passed, np.empty(len(rows)), better, tied, rows.ties,
+        users, starts = rows.grouped()
+        found = Counts.zeros(len(rows))
+        own = ListedRows(
+            rows, users, starts, rows.targets, rows.excluded_items,
+            rows.excluded_indptr[users], rows.excluded_indptr[users + 1],
         )  # fmt: skip
-        count_one_target(self.factors, block)
-        return _exact_ranks(better, tied, rows)
+        self.count_listed(self.catalogue, own, 0, self.n_items, found)
+        return found.ranks(rows.tie_rule, np.ones(len(rows), np.bool_))
 
+    def listed(self, order: NDArray[np.int32]) -> ListedItems:
+        """The items in another order. Memory: a copy of their float32 factors."""
+        factors = self.factors
+        return ListedItems(
+            read_only(factors.item32[order]), read_only(factors.item_norm[order]), read_only(order)
+        )
 
-def _exact_ranks(better: Int, tied: Int, rows: TargetRows) -> Int:
-    whole = np.ones(len(better), np.bool_)
-    return ranks_from(better, tied, np.zeros_like(tied), rows.tie_rule, whole)
+    def count_listed(
+        self, items: ListedItems, some: ListedRows, start: int, stop: int, found: Counts
+    ) -> Int:
+        scored = share_evenly(stop - start, some.starts)
+        if len(some.users) == len(some.rows):
+            self._count_one_target(items, some, start, stop, found)
+            return scored
+        x = self.factors.user32[some.users]
+        block = SeveralTargetsBlock(
+            some.users, some.starts, some.rows.targets, some.places, some.excluded_places,
+            some.begins.copy(), some.ends,
+            score_targets(self.factors, some.rows.users, some.rows.targets),
+            *found, some.rows.ties,
+        )  # fmt: skip
+        tile = np.empty((len(x), TILE_ITEMS), dtype=np.float32)
+        for first in range(start, stop, TILE_ITEMS):
+            y = items.vectors[first : min(first + TILE_ITEMS, stop)]
+            scores = tile if len(y) == TILE_ITEMS else np.empty((len(x), len(y)), np.float32)
+            np.matmul(x, y.T, out=scores)
+            count_in_tile(scores, first, len(y), self.factors, items, block)
+        return scored
+
+    def _count_one_target(
+        self, items: ListedItems, some: ListedRows, start: int, stop: int, found: Counts
+    ) -> None:
+        """The same where every user has one row: counted without storing a score."""
+        block = SingleTargetBlock(
+            some.users, some.rows.targets, some.places, some.excluded_places,
+            some.begins.copy(), some.ends, np.empty(len(some.rows)), *found, some.rows.ties,
+        )  # fmt: skip
+        count_one_target(self.factors, items, block, start, stop)
 
 
 def error_bounds(norms: NDArray[np.float64], longest: float, d: int) -> NDArray[np.float64]:

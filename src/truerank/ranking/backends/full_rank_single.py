@@ -1,6 +1,7 @@
-"""Exact ranks of one target per user from factors: counted in registers, near ones decided.
+"""Ranks of one target per user among listed items: counted in registers, near ones decided.
 
-Scores are counted by :mod:`truerank.numerics.simd_counting`. The items come in tiles, small enough
+The list is the whole catalogue, or a part of it in some order (:class:`ListedItems`). Scores are
+counted by :mod:`truerank.numerics.simd_counting`. The items come in tiles, small enough
 to stay in the cache while all panels of users pass. In a tile every target has two bounds, its
 score less and plus the error bound of float32: above the upper one a rival surely wins, below the
 lower one it surely loses. Where others than the target itself are between, the strip of the tile
@@ -30,6 +31,7 @@ from truerank.numerics.ties import Ties
 from truerank.ranking.backends.rank_kernels import ROUND_UP
 from truerank.ranking.backends.rounding import (
     FactorArrays,
+    ListedItems,
     decide_near,
     exact_dot,
     fast_dot,
@@ -55,28 +57,32 @@ class SingleTargetBlock(NamedTuple):
     Attributes:
         users: Each of them once.
         targets: Of each user.
-        excluded_indptr: See :class:`.TargetRows`.
-        excluded_items: Ascending within a user.
-        passed: The first excluded item of each user that no tile has reached yet.
+        places: Where in the list each target stands.
+        excluded_places: Where in the list the excluded items stand, ascending within a user.
+        passed: For each user, the first of these that no tile has reached yet.
+        ends: After the last one of each user.
         own: Score of the target.
-        better: How many beat it.
-        tied: How many tie with it.
+        better: How many beat it: grows.
+        tied: How many tie with it: grows.
+        heads: How many of these stand above it by their coin: grows.
         ties: The order of tied items.
     """
 
     users: Int
     targets: Int
-    excluded_indptr: Int
-    excluded_items: NDArray[np.int32]
+    places: Int
+    excluded_places: NDArray[np.int32]
     passed: Int
+    ends: Int
     own: NDArray[np.float64]
     better: Int
     tied: Int
+    heads: Int
     ties: Ties
 
 
 class ItemTile(NamedTuple):
-    """Items ``first`` to ``last - 1``, counted with so many zeros after them."""
+    """Places ``first`` to ``last - 1`` of the list, counted with so many zeros after them."""
 
     first: int
     last: int
@@ -93,18 +99,20 @@ class Room(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def count_one_target(scorer: FactorArrays, block: SingleTargetBlock) -> None:
-    """Fill ``own``, ``better`` and ``tied`` of a block.
+def count_one_target(
+    scorer: FactorArrays, items: ListedItems, block: SingleTargetBlock, start: int, stop: int
+) -> None:
+    """Count places ``start`` to ``stop - 1`` of the list in a block, and fill its ``own``.
 
     Memory: copies of the vectors of its users and of STEP items, and less than a megabyte.
     """
-    n_items, d = scorer.item32.shape
+    d = items.vectors.shape[1]
     width = max(1, TILE_FLOATS // (STRIP * d)) * STRIP
-    whole = n_items - n_items % STEP
+    whole = stop - (stop - start) % STEP
     tail = np.zeros((STEP, d), np.float32)  # the items after these, filled up with zeros
-    for item in range(whole, n_items):  # a loop: assigning a part would take seconds to compile
+    for place in range(whole, stop):  # a loop: assigning a part would take seconds to compile
         for c in range(d):
-            tail[item - whole, c] = scorer.item32[item, c]
+            tail[place - whole, c] = items.vectors[place, c]
     panels = panels_of(scorer.user32, block.users)
     room = Room(
         np.zeros((len(panels), 2, PANEL), np.float32),
@@ -114,21 +122,27 @@ def count_one_target(scorer: FactorArrays, block: SingleTargetBlock) -> None:
     )
     for k in range(len(block.users)):
         block.own[k] = exact_dot(scorer.user, block.users[k], scorer.item, block.targets[k])
-    for first in range(0, n_items, width):
-        last = min(first + width, n_items)
+    for first in range(start, stop, width):
+        last = min(first + width, stop)
         tile = ItemTile(first, last, STEP - (last - whole) if last > whole else 0)
-        _set_bounds(scorer, block, tile, room)
+        _set_bounds(scorer, items, block, tile, room)
         for panel in range(len(panels)):
-            _count(scorer, tail, panels, panel, tile, room)
-            _add(scorer, block, panel, tile, room)
+            _count(items, tail, panels, panel, tile, room)
+            _add(scorer, items, block, panel, tile, room)
 
 
 @njit(nogil=True, cache=True)
-def _set_bounds(scorer: FactorArrays, block: SingleTargetBlock, tile: ItemTile, room: Room) -> None:
+def _set_bounds(
+    scorer: FactorArrays,
+    items: ListedItems,
+    block: SingleTargetBlock,
+    tile: ItemTile,
+    room: Room,
+) -> None:
     """One error bound for the tile, that of its longest item, hence two bounds of its scores."""
     longest = np.float32(0.0)
-    for item in range(tile.first, tile.last):
-        longest = max(longest, scorer.item_norm[item])
+    for place in range(tile.first, tile.last):
+        longest = max(longest, items.norms[place])
     for k in range(len(block.users)):
         widest = scorer.error_coefficient[block.users[k]] * np.float64(longest)
         error_bound = ROUND_UP * (widest + rounding_guard(block.own[k]))
@@ -138,7 +152,7 @@ def _set_bounds(scorer: FactorArrays, block: SingleTargetBlock, tile: ItemTile, 
 
 @njit(nogil=True, cache=True)
 def _count(
-    scorer: FactorArrays,
+    items: ListedItems,
     tail: NDArray[np.float32],
     panels: NDArray[np.float32],
     panel: int,
@@ -155,7 +169,7 @@ def _count(
                 before = room.counts[strip - 1, which, lane] if strip else np.int32(0)
                 room.counts[strip, which, lane] = before
         count_scores(
-            scorer.item32, first, min(last, whole), panels, panel, room.bounds, room.counts, strip
+            items.vectors, first, min(last, whole), panels, panel, room.bounds, room.counts, strip
         )
         if last > whole:
             count_scores(tail, 0, STEP, panels, panel, room.bounds, room.counts, strip)
@@ -163,19 +177,24 @@ def _count(
 
 @njit(nogil=True, cache=True)
 def _add(
-    scorer: FactorArrays, block: SingleTargetBlock, panel: int, tile: ItemTile, room: Room
+    scorer: FactorArrays,
+    items: ListedItems,
+    block: SingleTargetBlock,
+    panel: int,
+    tile: ItemTile,
+    room: Room,
 ) -> None:
     """Add the counts of a tile to the users of a panel."""
     final = -(-(tile.last - tile.first) // STRIP) - 1
     for k in range(panel * PANEL, min((panel + 1) * PANEL, len(block.users))):
         user, begin, end = block.users[k], block.passed[k], block.passed[k]
-        while end < block.excluded_indptr[user + 1] and block.excluded_items[end] < tile.last:
-            item = block.excluded_items[end]
-            room.scores[end - begin] = fast_dot(scorer.user32, user, scorer.item32, item)
+        while end < block.ends[k] and block.excluded_places[end] < tile.last:
+            place = block.excluded_places[end]
+            room.scores[end - begin] = fast_dot(scorer.user32, user, items.vectors, place)
             end += 1
         block.passed[k] = end
         if not _settled(block, k, tile, room, NONE, final, (begin, end), begin):
-            _look_closer(scorer, block, k, tile, room, begin)
+            _look_closer(scorer, items, block, k, tile, room, begin)
 
 
 @njit(nogil=True, cache=True)
@@ -195,7 +214,7 @@ def _settled(
     another way than they were counted: one near the target may have been counted or not.
     """
     panel, lane = k // PANEL, k % PANEL
-    own, target = block.own[k], block.targets[k]
+    own, place = block.own[k], block.places[k]
     high, low = room.bounds[panel, HIGH, lane], room.bounds[panel, LOW, lane]
     above, reached = room.counts[strip, ABOVE, lane], room.counts[strip, REACHED, lane]
     if since >= 0:
@@ -206,7 +225,7 @@ def _settled(
     if last == tile.last:
         above -= tile.zeros * (high < 0)
         reached -= tile.zeros * (low <= 0)
-    if reached - above != np.int64(first <= target < last):
+    if reached - above != np.int64(first <= place < last):
         return False
     near = SURE * (np.float64(high) - own)
     for e in range(excluded[0], excluded[1]):
@@ -220,7 +239,13 @@ def _settled(
 
 @njit(nogil=True, cache=True)
 def _look_closer(
-    scorer: FactorArrays, block: SingleTargetBlock, k: int, tile: ItemTile, room: Room, begin: int
+    scorer: FactorArrays,
+    items: ListedItems,
+    block: SingleTargetBlock,
+    k: int,
+    tile: ItemTile,
+    room: Room,
+    begin: int,
 ) -> None:
     """Add a tile to user k strip by strip; where something is open, from the scores themselves."""
     user, target, e = block.users[k], block.targets[k], begin
@@ -229,17 +254,18 @@ def _look_closer(
         first = tile.first + strip * STRIP
         last = min(first + STRIP, tile.last)
         start = e
-        while e < block.passed[k] and block.excluded_items[e] < last:
+        while e < block.passed[k] and block.excluded_places[e] < last:
             e += 1
         if _settled(block, k, tile, room, strip - 1, strip, (start, e), begin):
             continue
         n = 0
-        for item in range(first, last):
-            if start < e and block.excluded_items[start] == item:
+        for place in range(first, last):
+            if start < e and block.excluded_places[start] == place:
                 start += 1
-            elif item != target:
-                room.rivals[n] = item
+            elif place != block.places[k]:
+                room.rivals[n] = items.names[place]
                 n += 1
         more = decide_near(scorer, user, target, room.rivals[:n], low, high, block.ties)
         block.better[k] += more[0]
         block.tied[k] += more[1]
+        block.heads[k] += more[2]

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from truerank.numerics.ties import ABOVE, Ties, compare_to_target, rank_from, rank_in_row
+from truerank.arrays import Float, Int
+from truerank.numerics.ties import (
+    ABOVE,
+    TIED_ABOVE,
+    Ties,
+    compare_to_target,
+    rank_from,
+    rank_in_row,
+)
 from truerank.ranking.backends.rounding import (
     FactorArrays,
+    ListedItems,
     count_among,
     exact_dot,
+    fill_listed,
     fill_row,
     rounding_guard,
+    score_one,
 )
 from truerank.ranking.rival_draws import continue_chance, draw_rivals, mark, unmark
 from truerank.ranking.stages import goes_on
@@ -24,6 +35,38 @@ STEP = 64
 
 ROUND_UP = 1.0 + 2.0**-20
 """Thresholds are rounded to float32: the error bound is a little more than its formula."""
+
+
+class SeveralTargetsBlock(NamedTuple):
+    """Rows of some users, several of each, with room for what is found.
+
+    Attributes:
+        users: Each of them once.
+        row_indptr: Rows ``row_indptr[k]`` to ``row_indptr[k + 1] - 1`` belong to user k of them.
+        targets: Of each row.
+        places: Where in the list each target stands.
+        excluded_places: Where in the list the excluded items stand, ascending within a user.
+        passed: For each user, the first of these that no tile has reached yet.
+        ends: After the last one of each user.
+        own: Score of the target.
+        better: How many beat it: grows.
+        tied: How many tie with it: grows.
+        heads: How many of these stand above it by their coin: grows.
+        ties: The order of tied items.
+    """
+
+    users: Int
+    row_indptr: Int
+    targets: Int
+    places: Int
+    excluded_places: NDArray[np.int32]
+    passed: Int
+    ends: Int
+    own: Float
+    better: Int
+    tied: Int
+    heads: Int
+    ties: Ties
 
 
 @njit(nogil=True, cache=True)
@@ -117,6 +160,78 @@ def rank_item_item(
 
 
 @njit(nogil=True, cache=True)
+def count_item_item(
+    scorer: Any,
+    names: NDArray[np.int32],
+    start: int,
+    stop: int,
+    users: Int,
+    row_indptr: Int,
+    targets: Int,
+    places: Int,
+    excluded_places: NDArray[np.int32],
+    begins: Int,
+    ends: Int,
+    ties: Ties,
+    found: tuple[Int, Int, Int],
+    room: Float,
+) -> None:
+    """Count places ``start`` to ``stop - 1`` of a list for the rows of some users.
+
+    ``names`` are the items of the list; for the rest see :class:`.ListedRows`.
+    """
+    for k in range(len(users)):
+        fill_listed(scorer, users[k], names, start, stop, room)
+        excluded = excluded_places[begins[k] : ends[k]]
+        for row in range(row_indptr[k], row_indptr[k + 1]):
+            own = score_one(scorer, users[k], targets[row])
+            more = count_in_scores(
+                room, own, names, start, excluded, targets[row], places[row], users[k], ties
+            )
+            found[0][row] += more[0]
+            found[1][row] += more[1]
+            found[2][row] += more[2]
+
+
+@njit(nogil=True, cache=True)
+def count_in_scores(
+    scores: NDArray[Any],
+    own: float,
+    names: NDArray[np.int32],
+    start: int,
+    excluded: NDArray[np.int32],
+    target: int,
+    place: int,
+    user: int,
+    ties: Ties,
+) -> tuple[int, int, int]:
+    """How many of the scores of a list from place ``start`` on beat the target, tie, tie above.
+
+    Args:
+        scores: Of the items at these places.
+        own: Of the target.
+        names: The items of the list.
+        start: The first place.
+        excluded: Places to leave out, ascending.
+        target: The item.
+        place: Its place, which is left out.
+        user: Whose scores they are.
+        ties: The order of tied items.
+    """
+    better, tied, heads, e = 0, 0, 0, 0
+    for j in range(len(scores)):
+        if e < len(excluded) and excluded[e] == start + j:
+            e += 1
+        elif start + j != place:
+            rival = np.int64(names[start + j])
+            where = compare_to_target(rival, scores[j], target, own, ties, user)
+            better += where == ABOVE
+            tied += where & 1
+            heads += where == TIED_ABOVE
+    return better, tied, heads
+
+
+@njit(nogil=True, cache=True)
 def score_targets(
     scorer: FactorArrays, users: NDArray[np.int64], targets: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -130,57 +245,50 @@ def score_targets(
 @njit(nogil=True, cache=True)
 def count_in_tile(
     tile: NDArray[np.float32],
-    first_item: int,
+    first: int,
     width: int,
     scorer: FactorArrays,
-    users: NDArray[np.int64],
-    row_indptr: NDArray[np.int64],
-    targets: NDArray[np.int64],
-    own: NDArray[np.float64],
-    excluded_indptr: NDArray[np.int64],
-    excluded_items: NDArray[np.int32],
-    cursor: NDArray[np.int64],
-    ties: Ties,
-    better: NDArray[np.int64],
-    tied: NDArray[np.int64],
+    items: ListedItems,
+    block: SeveralTargetsBlock,
 ) -> None:
-    """Add what one tile (some users x some consecutive items) says about each row.
+    """Add what one tile (some users x places ``first`` and after of a list) says about each row.
 
-    ``cursor`` remembers, per user, the first excluded item not yet passed; tiles must come
-    in the order of their items.
+    Tiles must come in the order of their places.
     """
     longest = np.float32(0.0)
-    for item in range(first_item, first_item + width):
-        longest = max(longest, scorer.item_norm[item])
-    for k in range(len(users)):
-        user = users[k]
-        at, end = cursor[k], excluded_indptr[user + 1]
-        while at < end and excluded_items[at] < first_item + width:
-            tile[k, excluded_items[at] - first_item] = -np.inf
+    for place in range(first, first + width):
+        longest = max(longest, items.norms[place])
+    for k in range(len(block.users)):
+        user = block.users[k]
+        at, end = block.passed[k], block.ends[k]
+        while at < end and block.excluded_places[at] < first + width:
+            tile[k, block.excluded_places[at] - first] = -np.inf
             at += 1
-        cursor[k] = at
+        block.passed[k] = at
         # One error bound for the tile, that of its longest item: two thresholds and no more.
         widest = scorer.error_coefficient[user] * np.float64(longest)
-        for row in range(row_indptr[k], row_indptr[k + 1]):
-            error_bound = ROUND_UP * (widest + rounding_guard(own[row]))
-            low, high = np.float32(own[row] - error_bound), np.float32(own[row] + error_bound)
-            place = targets[row] - first_item
+        for row in range(block.row_indptr[k], block.row_indptr[k + 1]):
+            own, target = block.own[row], block.targets[row]
+            error_bound = ROUND_UP * (widest + rounding_guard(own))
+            low, high = np.float32(own - error_bound), np.float32(own + error_bound)
+            mine = block.places[row] - first
             above, around = count_above_and_near(tile, k, 0, width, low, high)
-            better[row] += above
+            block.better[row] += above
             # The target itself is always among those too near to say.
-            if around == np.int64(0 <= place < width):
+            if around == np.int64(0 <= mine < width):
                 continue
-            for first in range(0, width, STEP):
-                last = min(first + STEP, width)
-                if count_above_and_near(tile, k, first, last, low, high)[1] == 0:
+            for start in range(0, width, STEP):
+                stop = min(start + STEP, width)
+                if count_above_and_near(tile, k, start, stop, low, high)[1] == 0:
                     continue
-                for j in range(first, last):
-                    if j != place and low <= tile[k, j] <= high:
-                        rival = first_item + j
+                for j in range(start, stop):
+                    if j != mine and low <= tile[k, j] <= high:
+                        rival = np.int64(items.names[first + j])
                         exact = exact_dot(scorer.user, user, scorer.item, rival)
-                        where = compare_to_target(rival, exact, targets[row], own[row], ties, user)
-                        better[row] += where == ABOVE
-                        tied[row] += where & 1
+                        where = compare_to_target(rival, exact, target, own, block.ties, user)
+                        block.better[row] += where == ABOVE
+                        block.tied[row] += where & 1
+                        block.heads[row] += where == TIED_ABOVE
 
 
 @njit(nogil=True, cache=True)

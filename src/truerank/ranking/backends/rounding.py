@@ -47,6 +47,20 @@ class FactorArrays(NamedTuple):
     item_norm: NDArray[np.float32]
 
 
+class ListedItems(NamedTuple):
+    """Items in the order in which they are counted: that of the catalogue, or any other.
+
+    Attributes:
+        vectors: Factors of the item at each place of the list.
+        norms: Their lengths, a little overestimated.
+        names: Its index.
+    """
+
+    vectors: NDArray[np.float32]
+    norms: NDArray[np.float32]
+    names: NDArray[np.int32]
+
+
 class ItemItemArrays(NamedTuple):
     """Scores are sums of rows of a dense item-item matrix over the user's history."""
 
@@ -305,5 +319,31 @@ def _fill_row(scorer: Any, user: Any) -> Any:
             for m in range(scorer.w_indptr[item], scorer.w_indptr[item + 1]):
                 row[scorer.w_indices[m]] += value * np.float64(scorer.w_values[m])
         scorer.owner[0] = user
+
+    return dense if scorer.instance_class is ItemItemArrays else sparse
+
+
+def fill_listed(
+    scorer: Any, user: int, names: NDArray[np.int32], start: int, stop: int, room: Any
+) -> None:
+    """Scores of items ``names[start:stop]`` for one user: the very sums of :func:`fill_row`."""
+    raise TypeError("compiled code only")  # pragma: no cover
+
+
+@overload(fill_listed)
+def _fill_listed(scorer: Any, user: Any, names: Any, start: Any, stop: Any, room: Any) -> Any:
+    def dense(scorer: Any, user: Any, names: Any, start: Any, stop: Any, room: Any) -> None:
+        room[:] = 0.0
+        for k in range(scorer.indptr[user], scorer.indptr[user + 1]):
+            value = np.float64(scorer.values[k])
+            line = scorer.weights[scorer.indices[k]]
+            for j in range(stop - start):
+                room[j] += value * np.float64(line[names[start + j]])
+
+    def sparse(scorer: Any, user: Any, names: Any, start: Any, stop: Any, room: Any) -> None:
+        if scorer.owner[0] != user:
+            fill_row(scorer, user)
+        for j in range(stop - start):
+            room[j] = scorer.row[names[start + j]]
 
     return dense if scorer.instance_class is ItemItemArrays else sparse

@@ -15,7 +15,7 @@ from truerank.arrays import Int
 from truerank.ranking.backends.rank_kernels import rank_fixed_negatives, rank_sampled
 from truerank.ranking.rows import TargetRows
 from truerank.ranking.scorer import check_real
-from truerank.ranking.stages import Stages, most_rivals
+from truerank.ranking.stages import SampleState, Stages, most_rivals
 
 Scratch = tuple[NDArray[np.uint8], Int]
 
@@ -42,8 +42,10 @@ class Backend(Protocol):
     def full(self, rows: TargetRows) -> Int:
         """Ranks among all candidates."""
 
-    def sampled(self, rows: TargetRows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
-        """Ranks among sampled candidates, and how many these were, the target included."""
+    def sampled(
+        self, rows: TargetRows, stages: Stages, replacement: bool, state: SampleState
+    ) -> Int:
+        """Ranks among sampled candidates; ``state`` is what was met before, and then after."""
 
     def fixed_negatives(self, rows: TargetRows, indptr: Int, negatives: Int) -> Int:
         """Ranks among the given negatives, ``negatives[indptr[k]:indptr[k + 1]]`` of row k."""
@@ -84,17 +86,19 @@ class CompiledBackend(ABC):
     def from_parts(cls, parts: dict[str, NDArray[Any]]) -> Self:
         """The backend back from its arrays."""
 
-    def sampled(self, rows: TargetRows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
-        rank, size = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+    def sampled(
+        self, rows: TargetRows, stages: Stages, replacement: bool, state: SampleState
+    ) -> Int:
+        rank = np.empty(len(rows), np.int64)
         with scratch(self.n_items) as room:
             rank_sampled(
                 self.arrays(), rows.users, rows.targets, rows.keys,
                 rows.excluded_indptr, rows.excluded_items, rows.n_candidates,
                 most_rivals(rows.n_candidates, replacement), self.n_items,
                 (stages.sizes, stages.max_rank, stages.continue_prob), replacement, rows.ties,
-                room, (rank, size),
+                room, state, rank,
             )  # fmt: skip
-        return rank, size
+        return rank
 
     def fixed_negatives(self, rows: TargetRows, indptr: Int, negatives: Int) -> Int:
         rank = np.empty(len(rows), np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from truerank.arrays import Int
 from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking import Adaptive, Full, Header, RankTable, Sampled, Users
-from truerank.ranking.adaptive_budget import PILOT_ROWS, plan_sample_sizes
+from truerank.ranking.adaptive_budget import PILOT_ROWS, Budget
 from truerank.ranking.stages import Stages, follow_stages
 from truerank.rng import Stream, addresses, stream
 
@@ -41,10 +42,7 @@ def simulate(
         return _some_users(exact, design, seed, stages)
     if isinstance(design, Full):
         return exact
-    n_items = int(exact.n_items.max())
-    rows = np.arange(len(exact))
-    stages = stages or _planned(exact, design, n_items, seed)
-    rank, size = _draw(exact, rows, stages, design.replacement, seed)
+    stages, rank, size = _grown(exact, design, seed, stages)
     return RankTable(
         user=exact.user,
         item=exact.item,
@@ -66,18 +64,22 @@ def simulate(
     )
 
 
-def _planned(exact: RankTable, design: Sampled | Adaptive, n_items: int, seed: int) -> Stages:
-    """The stages that a pilot of the rows leads to."""
-    if isinstance(design, Sampled):
-        return design.stages(n_items)
-    pilot = stream(seed, Stream.PILOT).permutation(len(exact))[:PILOT_ROWS]
-    return plan_sample_sizes(
-        design,
-        n_items,
-        lambda some, rows: _pick(_draw(exact, pilot, some, design.replacement, seed), rows),
-        n_pilot=len(pilot),
-        n_rows=len(exact),
-    )
+def _grown(
+    exact: RankTable, design: Sampled | Adaptive, seed: int, stages: Stages | None
+) -> tuple[Stages, Int, Int]:
+    """Stages, ranks and sample sizes. A pilot's samples are its rows' own, as in ranking."""
+    n_items = int(exact.n_items.max())
+    generator = stream(seed, Stream.NEGATIVES, len(exact))
+    draw = _Draw(exact, design.replacement, generator)
+    rest = np.arange(len(exact))
+    if stages is None and isinstance(design, Adaptive) and design.limited:
+        pilot = stream(seed, Stream.PILOT).permutation(len(exact))[:PILOT_ROWS]
+        budget = Budget(design, n_items, n_pilot=len(pilot), n_rows=len(exact))
+        draw.grow(pilot, budget.stages, budget.settle)
+        stages, rest = budget.stages, np.delete(rest, pilot)
+    stages = stages or design.stages(n_items)
+    draw.grow(rest, stages)
+    return stages, draw.rank, draw.size
 
 
 def _some_users(exact: RankTable, design: Users, seed: int, stages: Stages | None) -> RankTable:
@@ -92,27 +94,34 @@ def _some_users(exact: RankTable, design: Users, seed: int, stages: Stages | Non
     return replace(table, header=header)
 
 
-def _pick(drawn: tuple[Int, Int], rows: Int) -> tuple[Int, Int]:
-    """Some rows of a draw. All are drawn each time: only so the same rows meet the same fate."""
-    return drawn[0][rows], drawn[1][rows]
+class _Draw:
+    """Samples of all rows, of whom some may have theirs before others."""
 
+    def __init__(self, exact: RankTable, replacement: bool, generator: np.random.Generator) -> None:
+        self.exact, self.replacement, self.generator = exact, replacement, generator
+        self.rank, self.size = np.empty((2, len(exact)), np.int64)
 
-def _draw(
-    exact: RankTable, rows: NDArray[Any], stages: Stages, replacement: bool, seed: int
-) -> tuple[Int, Int]:
-    generator = stream(seed, Stream.NEGATIVES, len(rows))
-    better, n_items = exact.rank[rows] - 1, exact.n_items[rows]
-    met = np.zeros(len(rows), np.int64)  # of the better ones
+    def grow(
+        self,
+        rows: NDArray[Any],
+        stages: Stages,
+        settle: Callable[[int, Int, Int], None] | None = None,
+    ) -> None:
+        """Follow the stages with some of the rows."""
+        generator = self.generator
+        better, n_items = self.exact.rank[rows] - 1, self.exact.n_items[rows]
+        met = np.zeros(len(rows), np.int64)  # of the better ones
 
-    def meet(active: NDArray[Any], drawn: Int, wanted: Int) -> Int:
-        others = n_items[active] - 1
-        if replacement:
-            met[active] += generator.binomial(wanted - drawn, better[active] / others)
-        else:
-            good = better[active] - met[active]
-            met[active] += generator.hypergeometric(good, others - drawn - good, wanted - drawn)
-        return np.asarray(met[active] + 1)
+        def meet(active: NDArray[Any], drawn: Int, wanted: Int) -> Int:
+            others = n_items[active] - 1
+            if self.replacement:
+                met[active] += generator.binomial(wanted - drawn, better[active] / others)
+            else:
+                good = better[active] - met[active]
+                met[active] += generator.hypergeometric(good, others - drawn - good, wanted - drawn)
+            return np.asarray(met[active] + 1)
 
-    return follow_stages(
-        stages, n_items, replacement, meet, lambda _, active: generator.random(len(active))
-    )
+        self.rank[rows], self.size[rows] = follow_stages(
+            stages, n_items, self.replacement, meet,
+            lambda _, active: generator.random(len(active)), settle=settle,
+        )  # fmt: skip

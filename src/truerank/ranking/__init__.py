@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 from truerank.deprecation import renamed_names
 from truerank.ranking.counts import RankCounts
-from truerank.ranking.designs import Adaptive, Design, FixedNegatives, Full, Sampled, Users
+from truerank.ranking.designs import (
+    Adaptive,
+    Design,
+    FixedNegatives,
+    Full,
+    Sampled,
+    Screened,
+    Users,
+)
 from truerank.ranking.header import Header
 from truerank.ranking.rank_models import rank, rank_pairs
 from truerank.ranking.scorer import FactorScorer, FunctionScorer, Scorer
@@ -26,6 +34,7 @@ __all__ = [
     "RankTable",
     "Sampled",
     "Scorer",
+    "Screened",
     "Users",
     "rank",
     "rank_pairs",

@@ -15,23 +15,22 @@ Unless it is given, :math:`C` is what the dissertation's design would score on t
 of rows whose target is first among n, dropping undone. Stages not reached yet are taken to cost
 what the last one did.
 
-All this is found on a pilot, a few thousand rows chosen by address, stage by stage, and then fixed:
-a row depends on nothing but itself and the plan, so blocks, threads and order cannot
-change it. (A table ranked in separate jobs has a plan per job.) Dropping depends only on
-what was seen and on chance, so the likelihood stands, and no weights are needed.
+All this is found on a pilot, a few thousand rows chosen by address, stage by stage while their own
+samples grow, and then fixed: what is scored for the plan is part of the table, and nothing is
+scored twice. A row depends on nothing but itself and the plan, so blocks, threads and order cannot
+change it. (A table ranked in separate jobs has a plan per job.) Dropping depends only on what was
+seen and on chance, so the likelihood stands, and no weights are needed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Int
 from truerank.ranking.designs import Adaptive
-from truerank.ranking.stages import Stages
 
 PILOT_ROWS = 4096
 
@@ -41,56 +40,65 @@ FRONT = 2.0
 PLAIN_START = 100
 """Where the dissertation's design starts; below, nobody is dropped."""
 
-RunPilot = Callable[[Stages, Int], tuple[Int, Int]]
-"""Ranks and sample sizes of some of the pilot's rows under some stages."""
 
+class Budget:
+    """The stages of a design with a budget, settled one after the other as a pilot grows.
 
-def plan_sample_sizes(
-    design: Adaptive, n_items: int, run: RunPilot, *, n_pilot: int, n_rows: int
-) -> Stages:
-    """The stages of the design, with who goes on so chosen that its budget holds.
-
-    Args:
-        design: The adaptive design.
-        n_items: Number of candidates.
-        run: Ranks rows of the pilot. Rows that stopped are not asked for again, so the pilot
-            is scored about twice over.
-        n_pilot: Rows of the pilot.
-        n_rows: TargetRows of the whole table; if the pilot is smaller, survivors are overestimated
-            by one standard deviation, so that the budget is rarely overdrawn.
+    Attributes:
+        stages: Those of the design. Who goes on is what the design allows at most, and from a stage
+            that is settled what its budget does.
     """
-    stages = design.stages(n_items)
-    if not design.limited:
-        return stages
-    sizes, max_rank = stages.sizes, stages.max_rank.copy()
-    continue_prob = stages.continue_prob.copy()
-    spent, kept, first_shares = float(sizes[0]), 1.0, []
-    rank, size, going = np.empty(n_pilot, np.int64), np.empty(n_pilot, np.int64), np.arange(n_pilot)
-    for j in range(len(sizes) - 1):
-        so_far = Stages(sizes[: j + 1], np.append(max_rank[:j], 0), continue_prob[: j + 1])
-        rank[going], size[going] = run(so_far, going)
-        here, step = size == sizes[j], float(sizes[j + 1] - sizes[j])
-        first_shares.append(float((here & (rank == 1)).mean()) / kept)
-        alive = np.sort(rank[here & (rank <= max_rank[j])])
+
+    def __init__(self, design: Adaptive, n_items: int, *, n_pilot: int, n_rows: int) -> None:
+        """No stage is settled yet.
+
+        Args:
+            design: The adaptive design.
+            n_items: Number of candidates.
+            n_pilot: Rows of the pilot.
+            n_rows: Rows of the whole table; if the pilot is smaller, survivors are overestimated
+                by one standard deviation, so that the budget is rarely overdrawn.
+        """
+        self.stages = design.stages(n_items)
+        self._budget, self._n_items = design.budget, n_items
+        self._n_pilot, self._whole = n_pilot, n_pilot == n_rows
+        self._spent, self._kept = float(self.stages.sizes[0]), 1.0
+        self._first_shares: list[float] = []
+        self._done = False
+
+    def settle(self, stage: int, rank: Int, size: Int) -> None:
+        """Fix who goes on from a stage, by the ranks and sample sizes of the pilot's rows there."""
+        if self._done:
+            return
+        sizes = self.stages.sizes
+        here, step = size == sizes[stage], float(sizes[stage + 1] - sizes[stage])
+        self._first_shares.append(float((here & (rank == 1)).mean()) / self._kept)
+        alive = np.sort(rank[here & (rank <= self.stages.max_rank[stage])])
         # Of a few survivors in a pilot there may well be more in the table.
-        spare = math.sqrt(len(alive)) + 1.0 if len(rank) < n_rows else 0.0
+        spare = 0.0 if self._whole else math.sqrt(len(alive)) + 1.0
         expected = len(alive) + spare
-        total = design.budget or plain_cost(sizes[: j + 1], np.array(first_shares))
-        part = FRONT * math.log(sizes[j + 1] / sizes[j]) / math.log(n_items / sizes[j])
-        affordable = max(0.0, total - spent) * min(1.0, part) / step * len(rank)
-        if expected > affordable and (design.budget is not None or sizes[j] >= PLAIN_START):
+        affordable = self._allowance(stage) / step * self._n_pilot
+        given = self._budget is not None
+        if expected > affordable and (given or sizes[stage] >= PLAIN_START):
             scale = expected / max(len(alive), 1)
             last = int(alive[min(int(affordable / scale), len(alive) - 1)]) if len(alive) else 1
             before, at = scale * (alive < last).sum(), scale * (alive == last).sum()
-            max_rank[j] = last
-            continue_prob[j] = min(1.0, max(0.0, affordable - before) / max(at, spare, 1e-9))
+            self.stages.max_rank[stage] = last
+            share = max(0.0, affordable - before) / max(at, spare, 1e-9)
+            self.stages.continue_prob[stage] = min(1.0, share)
             expected = min(expected, affordable)
-        spent += expected / len(rank) * step
-        kept *= continue_prob[j] if max_rank[j] == 1 else 1.0
-        going = np.flatnonzero(here & (rank <= max_rank[j]))
-        if kept == 0.0 or len(going) == 0:
-            break
-    return Stages(sizes, max_rank, continue_prob)
+        last, share = self.stages.max_rank[stage], float(self.stages.continue_prob[stage])
+        self._spent += expected / self._n_pilot * step
+        self._kept *= share if last == 1 else 1.0
+        self._done = self._kept == 0.0 or not (here & (rank <= last)).any()
+
+    def _allowance(self, stage: int) -> float:
+        """What the step from a stage to the next may score per row."""
+        sizes = self.stages.sizes
+        total = self._budget or plain_cost(sizes[: stage + 1], np.array(self._first_shares))
+        log_step = math.log(sizes[stage + 1] / sizes[stage])
+        part = FRONT * log_step / math.log(self._n_items / sizes[stage])
+        return max(0.0, total - self._spent) * min(1.0, part)
 
 
 def plain_cost(sizes: Int, first_shares: NDArray[np.float64]) -> float:

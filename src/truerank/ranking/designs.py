@@ -58,7 +58,7 @@ class Sampled(_Recorded):
         shared: About so many users meet the same rivals, which makes a matrix product of them:
             faster by far where scores are products, and a little less is learned
             (:mod:`truerank.ranking.screening`). ``n`` then counts items of the catalogue, of which
-            those that a user has seen are no rivals, so that rows differ in ``n_sampled``.
+            those that a user has seen are not rivals, so that rows differ in ``n_sampled``.
     """
 
     kind: ClassVar[str] = "sampled"
@@ -111,11 +111,11 @@ class Screened(_Recorded):
     """Blocks of users share their rivals, and only who may be at the top meets the whole catalogue.
 
     Where scores are products of factors, a score that is one of a matrix product costs about a
-    thirtieth of one among rivals of a row's own: see :mod:`truerank.ranking.screening`. Two forms:
+    thirtieth of one among rivals of a row's own (:mod:`truerank.ranking.screening`). Two forms:
 
     * ``Screened(k=20, miss=0.001)`` is certified: a target of rank k or better is dropped with
-      probability at most ``miss``. All others have exact ranks, so metrics up to ``@k`` of the users
-      at hand are known between bounds that rest on no smoothness.
+      probability at most ``miss``. All others have exact ranks, so metrics up to ``@k`` of the
+      users at hand are known between bounds that rest on no smoothness.
     * ``Screened(budget=5000)`` scores about so many items per user, and ``Screened(seconds=2.0)``
       as many as this machine scores in that time; stages, limits and chances are those with the
       least error of Recall@k that can be expected for it. Give a budget where the same ranks must

@@ -7,10 +7,10 @@ memory-mapped by whoever works on them, never sent.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,8 @@ from truerank.ranking.designs import (
     design_from_dict,
 )
 from truerank.ranking.rows import TargetRows
-from truerank.ranking.stages import Stages
+from truerank.ranking.screening.screened_ranks import Screen, rank_screened
+from truerank.ranking.stages import SampleState, Stages
 
 RowDesign = Full | Sampled | Adaptive | Screened | FixedNegatives
 """The designs that rank a row; Users only chooses rows."""
@@ -44,17 +45,51 @@ BACKENDS: dict[str, type[FactorBackend | ItemItemBackend]] = {
 }
 
 
+class Ranked(NamedTuple):
+    """What became of some rows.
+
+    Attributes:
+        rank: Rank of each.
+        size: Among how many, itself included.
+        scored: Pairs scored for it.
+    """
+
+    rank: Int
+    size: Int
+    scored: Int
+
+    @classmethod
+    def empty(cls, n_rows: int) -> Ranked:
+        """Room for so many rows."""
+        return cls(*np.empty((len(cls._fields), n_rows), np.int64))
+
+    def put(self, rows: Int | slice, ranked: Ranked) -> None:
+        """Write what became of some of the rows."""
+        for mine, theirs in zip(self, ranked, strict=True):
+            mine[rows] = theirs
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RankJob:
     """All rows to rank, ascending by user, with the backend and the design.
 
-    ``stages`` are those of a sampled design, planned before the job begins.
+    ``stages`` are those of a sampled design. Where a ``state`` is given, samples go on from it and
+    leave in it where they ended; such a job stays in this process. Where users share their rivals
+    there is a ``screen``, by whose blocks the rows stand.
     """
 
     rows: TargetRows
     backend: Backend
     design: RowDesign
     stages: Stages | None = None
+    state: SampleState | None = None
+    screen: Screen | None = None
+    listing: Any = field(init=False, default=None)
+
+    def prepare(self) -> None:
+        """Put the items in the order of the screen, once for all blocks of this process."""
+        if self.screen is not None and self.listing is None:
+            object.__setattr__(self, "listing", self.backend.listed(self.screen.order))
 
     def blocks(self) -> list[tuple[int, int]]:
         """Row ranges of about ``users_per_block`` whole users each."""
@@ -67,20 +102,50 @@ class RankJob:
         cuts = [int(starts[k]) for k in range(0, len(starts) - 1, step)]
         return list(zip(cuts, [*cuts[1:], len(self.rows)], strict=True))
 
-    def run(self, start: int, stop: int) -> tuple[Int, Int]:
-        """Ranks and sample sizes of the rows of one block: pure, so it may run anywhere."""
+    def run(self, start: int, stop: int) -> Ranked:
+        """What becomes of the rows of one block, by themselves: so it may run anywhere."""
         rows = self.rows.part(start, stop)
+        if self.screen is not None:
+            ranks, met = rank_screened(self.backend, rows, self.screen, self.listing)
+            return Ranked(ranks, met.drawn + 1, met.scored)
         match self.design:
             case Full():
-                return self.backend.full(rows), rows.n_candidates.copy()
+                scored = shared_cost(rows, self.backend.n_items)
+                return Ranked(self.backend.full(rows), rows.n_candidates.copy(), scored)
             case FixedNegatives():
                 indptr = self.design.indptr[start : stop + 1]
                 negatives = self.design.items[indptr[0] : indptr[-1]]
                 ranks = self.backend.fixed_negatives(rows, indptr - indptr[0], negatives)
-                return ranks, np.diff(indptr) + 1
-            case Sampled() | Adaptive():
+                size = np.diff(indptr) + 1
+                return Ranked(ranks, size, size)
+            case _:
                 stages = self.stages or self.design.stages(self.backend.n_items)
-                return self.backend.sampled(rows, stages, self.design.replacement)
+                known = self.state
+                state = (
+                    SampleState.new(len(rows)) if known is None else known.take(slice(start, stop))
+                )
+                ranks = self.backend.sampled(rows, stages, self.design.replacement, state)
+                if known is not None:
+                    known.put(slice(start, stop), state)
+                return Ranked(ranks, state.drawn + 1, state.scored)
+
+
+def shared_cost(rows: TargetRows, n_items: int) -> Int:
+    """Scores of all items, once for each user: shared by the user's rows, first items first.
+
+    >>> from types import SimpleNamespace
+    >>> rows = SimpleNamespace(users=np.array([4, 4, 4, 7]), targets=np.array([9, 2, 5, 1]))
+    >>> shared_cost(rows, 11)
+    array([3, 4, 4, 11])
+    """
+    order = np.lexsort((rows.targets, rows.users))
+    _, first, number, times = np.unique(
+        rows.users[order], return_index=True, return_inverse=True, return_counts=True
+    )
+    place = np.arange(len(order)) - first[number]
+    scored = np.empty(len(order), np.int64)
+    scored[order] = n_items // times[number] + (place < n_items % times[number])
+    return scored
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,11 +157,10 @@ class BlockTask:
     stop: int
 
 
-def rank_block(task: BlockTask) -> tuple[int, Int, Int]:
-    """Where the block begins, its ranks and its sample sizes."""
+def rank_block(task: BlockTask) -> tuple[int, Ranked]:
+    """Where the block begins, and what became of its rows."""
     job = task.job if isinstance(task.job, RankJob) else load_job(task.job)
-    rank, size = job.run(task.start, task.stop)
-    return task.start, rank, size
+    return task.start, job.run(task.start, task.stop)
 
 
 def save_job(job: RankJob, folder: Path) -> None:
@@ -117,6 +181,8 @@ def save_job(job: RankJob, folder: Path) -> None:
         "tie_rule": job.rows.tie_rule,
         "tie_word": int(job.rows.tie_word),
     }
+    if job.screen is not None:
+        groups["screen"] = job.screen.arrays()
     with readable_errors(folder):
         for group, arrays in groups.items():
             (folder / group).mkdir()
@@ -132,14 +198,19 @@ def load_job(folder: str) -> RankJob:
     described = json.loads((place / "job.json").read_text())
     rows: Any = _arrays(place / "rows")
     backend: Backend = BACKENDS[described["backend"]].from_parts(_arrays(place / "scores"))
-    return RankJob(
+    stages = described["levels"] and Stages.from_dict(described["levels"])
+    screen: Any = _arrays(place / "screen")
+    job = RankJob(
         rows=TargetRows(
             **rows, tie_rule=described["tie_rule"], tie_word=np.uint64(described["tie_word"])
         ),
         backend=backend,
         design=_design(described["design"], place / "design"),
-        stages=described["levels"] and Stages.from_dict(described["levels"]),
+        stages=stages,
+        screen=Screen.from_arrays(**screen, stages=stages) if screen else None,
     )
+    job.prepare()
+    return job
 
 
 def _arrays(folder: Path) -> Arrays:
@@ -148,6 +219,6 @@ def _arrays(folder: Path) -> Arrays:
 
 def _design(described: dict[str, Any], folder: Path) -> RowDesign:
     design = design_from_dict(described)
-    if isinstance(design, Full | Sampled | Adaptive):
+    if isinstance(design, Full | Sampled | Adaptive | Screened):
         return design
     return FixedNegatives.from_lists(**_arrays(folder))

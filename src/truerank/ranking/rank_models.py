@@ -16,34 +16,41 @@ from truerank.errors import InvalidArgumentError
 from truerank.execution import Executor, Progress, Serial, Threads, closed_after
 from truerank.numerics.ties import DEFAULT_TIES, TieRule
 from truerank.private_folder import private_folder
-from truerank.ranking.adaptive_budget import PILOT_ROWS, plan_sample_sizes
+from truerank.ranking.adaptive_budget import PILOT_ROWS, Budget
 from truerank.ranking.backends.base import Backend
 from truerank.ranking.backends.select import backend_for, check_promise
 from truerank.ranking.columns import as_ids
 from truerank.ranking.designs import (
+    MISS,
     Adaptive,
     Design,
     FixedNegatives,
     Full,
     Sampled,
+    Screened,
     Users,
     recorded,
 )
 from truerank.ranking.header import CandidateRule, Header
-from truerank.ranking.jobs import BlockTask, RankJob, RowDesign, rank_block, save_job
+from truerank.ranking.jobs import BlockTask, Ranked, RankJob, RowDesign, rank_block, save_job
 from truerank.ranking.request_checks import (
     as_indices,
     check_design,
     check_fixed_negatives,
     check_pairs,
+    check_shared,
     check_sizes,
     check_training,
     fitted_on,
     name_of,
 )
+from truerank.ranking.rival_draws import continue_chances
 from truerank.ranking.rows import TargetRows
-from truerank.ranking.stages import Stages
+from truerank.ranking.screening.certificate import certified_stages
+from truerank.ranking.screening.screened_ranks import Screen
+from truerank.ranking.stages import SampleState, Stages, follow_stages
 from truerank.ranking.table import RankTable
+from truerank.ranking.user_blocks import BUCKETS, blocks_for
 from truerank.rng import Stream, addresses, checked_seed
 from truerank.split import Split
 from truerank.version import __version__
@@ -211,20 +218,23 @@ def _rank(
         ties=ties,
     )
     check_sizes(inner, rows, user_ids)
+    check_shared(inner, ties)
     check_promise(scorer, backend, rows)
-    stages = _stages(inner, rows, backend, seed)
-    ranked, sizes = _run(RankJob(rows, backend, inner, stages), executor, progress)
+    if isinstance(inner, Screened) or (isinstance(inner, Sampled) and inner.shared):
+        stages, ranked = _screened(inner, rows, backend, user_ids, seed, executor, progress)
+    else:
+        stages, ranked = _ranked(inner, rows, backend, seed, executor, progress)
     back = np.argsort(order, kind="stable")  # rows return in the order they came in
     users, items = users[order][back], items[order][back]
     drawn = ties == "random" or not isinstance(design, Full | FixedNegatives)
     return RankTable(
         user=users if user_ids is None else user_ids[users],
         item=items if item_ids is None else item_ids[items],
-        rank=ranked[back],
-        n_sampled=sizes[back],
+        rank=ranked.rank[back],
+        n_sampled=ranked.size[back],
         n_items=rows.n_candidates[back],
         weight=np.ones(len(back)),
-        n_scored=sizes[back],
+        n_scored=ranked.scored[back],
         header=Header(
             design=recorded(design),
             stages=stages,
@@ -239,25 +249,86 @@ def _rank(
     )
 
 
-def _stages(design: RowDesign, rows: TargetRows, backend: Backend, seed: int) -> Stages | None:
-    """The stages of a sampled design; an adaptive one with a budget asks a pilot first."""
-    if isinstance(design, Sampled):
-        return design.stages(backend.n_items)
-    if not isinstance(design, Adaptive):
-        return None
+def _ranked(
+    design: RowDesign,
+    rows: TargetRows,
+    backend: Backend,
+    seed: int,
+    executor: Executor | None,
+    progress: bool | None,
+) -> tuple[Stages | None, Ranked]:
+    """The stages of a sampled design, and what became of the rows."""
+    if not isinstance(design, Sampled | Adaptive):
+        return None, _run(RankJob(rows, backend, design), executor, progress)
+    if isinstance(design, Sampled) or not design.limited:
+        stages = design.stages(backend.n_items)
+        return stages, _run(RankJob(rows, backend, design, stages), executor, progress)
+    # The pilot's samples are these rows' own, so what was scored for the plan is not scored again.
     words = addresses(seed, Stream.PILOT, rows.users, rows.targets)
-    pilot = rows.take(np.sort(np.argsort(words, kind="stable")[:PILOT_ROWS]))
+    pilot = np.sort(np.argsort(words, kind="stable")[:PILOT_ROWS])
+    rest = np.delete(np.arange(len(rows)), pilot)
+    here = executor if executor is not None and executor.in_process else None
+    stages, first = _with_plan(design, rows.take(pilot), backend, len(rows), here)
+    found = Ranked.empty(len(rows))
+    found.put(pilot, first)
+    if len(rest):
+        job = RankJob(rows.take(rest), backend, design, stages)
+        found.put(rest, _run(job, executor, progress))
+    return stages, found
 
-    def run(stages: Stages, some: Int) -> tuple[Int, Int]:
-        return _run(RankJob(pilot.take(some), backend, design, stages), None, progress=False)
 
-    return plan_sample_sizes(design, backend.n_items, run, n_pilot=len(pilot), n_rows=len(rows))
+def _screened(
+    design: Screened | Sampled,
+    rows: TargetRows,
+    backend: Backend,
+    user_ids: NDArray[Any] | None,
+    seed: int,
+    executor: Executor | None,
+    progress: bool | None,
+) -> tuple[Stages, Ranked]:
+    """The stages of a design whose users share their rivals, and what became of the rows."""
+    n_users = 1 + int((rows.users[1:] != rows.users[:-1]).sum())
+    n_blocks = BUCKETS if design.shared is None else blocks_for(n_users, design.shared)
+    n_items = backend.n_items
+    if isinstance(design, Sampled):
+        size = np.array([min(design.first_size(n_items), n_items)])
+        stages = Stages(size, np.array([0]), np.array([1.0]), n_blocks)
+    else:
+        stages = certified_stages(design.k, design.certified or MISS, n_items, n_blocks)
+    screen = Screen.of(stages, n_items, rows.users, user_ids, seed)
+    order = screen.by_block(rows.users, rows.targets)
+    job = RankJob(rows.take(order), backend, design, stages, screen=screen)
+    found = Ranked.empty(len(rows))
+    found.put(order, _run(job, executor, progress))
+    return stages, found
 
 
-def _run(job: RankJob, executor: Executor | None, progress: bool | None) -> tuple[Int, Int]:
+def _with_plan(
+    design: Adaptive, pilot: TargetRows, backend: Backend, n_rows: int, executor: Executor | None
+) -> tuple[Stages, Ranked]:
+    """The plan of a budget, made while the pilot's samples grow, and the pilot's ranks."""
+    budget = Budget(design, backend.n_items, n_pilot=len(pilot), n_rows=n_rows)
+    state = SampleState.new(len(pilot))
+
+    def meet(active: NDArray[Any], _: Int, wanted: Int) -> Int:
+        one = Stages(np.array([wanted.max() + 1]), np.array([0]), np.array([1.0]))
+        now = state.take(active)
+        job = RankJob(pilot.take(active), backend, design, one, now)
+        ranked = _run(job, executor, progress=False)
+        state.put(active, now)
+        return ranked.rank
+
+    rank, size = follow_stages(
+        budget.stages, pilot.n_candidates, design.replacement, meet,
+        lambda stage, active: continue_chances(pilot.keys[active], stage), settle=budget.settle,
+    )  # fmt: skip
+    return budget.stages, Ranked(rank, size, state.scored)
+
+
+def _run(job: RankJob, executor: Executor | None, progress: bool | None) -> Ranked:
     if executor is None:
         executor = Threads() if job.backend.releases_lock else Serial()
-    ranked, sizes = np.empty(len(job.rows), np.int64), np.empty(len(job.rows), np.int64)
+    found = Ranked.empty(len(job.rows))
     with ExitStack() as stack:
         place: RankJob | str = job
         if not executor.in_process:
@@ -265,14 +336,15 @@ def _run(job: RankJob, executor: Executor | None, progress: bool | None) -> tupl
             folder = private_folder(Path(tempfile.gettempdir()), "truerank-job")
             place = str(stack.enter_context(folder))
             save_job(job, Path(place))
+        else:
+            job.prepare()
         tasks = (BlockTask(place, start, stop) for start, stop in job.blocks())
         bar = stack.enter_context(Progress("ranking", total=len(job.rows), enabled=progress))
         results = stack.enter_context(closed_after(executor.imap(rank_block, tasks)))
-        for _, (start, block_ranks, block_sizes) in results:
-            ranked[start : start + len(block_ranks)] = block_ranks
-            sizes[start : start + len(block_ranks)] = block_sizes
-            bar.advance(len(block_ranks))
-    return ranked, sizes
+        for _, (start, ranked) in results:
+            found.put(slice(start, start + len(ranked.rank)), ranked)
+            bar.advance(len(ranked.rank))
+    return found
 
 
 def _sample_users(users: Int, m: int, seed: int) -> NDArray[np.int64]:

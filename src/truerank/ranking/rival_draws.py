@@ -24,6 +24,15 @@ def continue_chance(key: np.uint64, stage: int) -> float:
     return uniform(extend_address(key, stage))
 
 
+@njit(nogil=True, cache=True)
+def continue_chances(keys: NDArray[np.uint64], stage: int) -> NDArray[np.float64]:
+    """:func:`continue_chance` of several rows."""
+    chances = np.empty(len(keys))
+    for row in range(len(keys)):
+        chances[row] = continue_chance(keys[row], stage)
+    return chances
+
+
 # Marks are bits, one per item: a million items are 125 kB, which stay in a core's own cache.
 
 

@@ -1,14 +1,16 @@
 """Stages of a sample that grows: its sizes, who goes on, and the one loop that follows them.
 
 A sample of one size is one stage. A row that goes on from a stage keeps the rivals it has met and
-meets more of them, up to the size of the next stage or all that its user has.
+meets more of them, up to the size of the next stage or all that its user has. What it has met is
+its :class:`SampleState`: with that it can stop after any stage and go on later, and no rival is
+scored twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +86,38 @@ def most_rivals(n_candidates: Int, replacement: bool) -> Int:
     return np.asarray(n_candidates - (2 if replacement else 1))
 
 
+class SampleState(NamedTuple):
+    """What rows have met so far: arrays of one length, which the kernels read and write.
+
+    Attributes:
+        better: Rivals that beat the target.
+        tied: Rivals that tie with it.
+        heads: Those of them that stand above it by their coin.
+        drawn: Rivals met.
+        scored: Pairs scored to get here.
+    """
+
+    better: Int
+    tied: Int
+    heads: Int
+    drawn: Int
+    scored: Int
+
+    @classmethod
+    def new(cls, n_rows: int) -> SampleState:
+        """Rows that have met nobody."""
+        return cls(*np.zeros((len(cls._fields), n_rows), np.int64))
+
+    def take(self, rows: Int | slice) -> SampleState:
+        """A copy for some of the rows."""
+        return SampleState(*(np.array(column[rows]) for column in self))
+
+    def put(self, rows: Int | slice, state: SampleState) -> None:
+        """Write the state of some of the rows."""
+        for mine, theirs in zip(self, state, strict=True):
+            mine[rows] = theirs
+
+
 @strict
 def goes_on(rank: int, max_rank: int, continue_prob: float, chance: float) -> bool:
     """Whether a row goes on from a stage: ``chance < Stages.probability``, compiled."""
@@ -96,6 +130,9 @@ def follow_stages(
     replacement: bool,
     meet: Callable[[NDArray[Any], Int, Int], Int],
     chance: Callable[[int, NDArray[Any]], Float],
+    *,
+    drawn: Int | None = None,
+    settle: Callable[[int, Int, Int], None] | None = None,
 ) -> tuple[Int, Int]:
     """Rank and sample size of each row, all rows of a stage together.
 
@@ -109,16 +146,23 @@ def follow_stages(
         meet: Called with rows, the number of rivals that each has met and the number it is to have
             met after; gives their ranks. All have met equally many, those of the stages before.
         chance: Called with a stage and rows: a uniform number for each, which decides.
+        drawn: Rivals that each row has met before the first stage; none if not given.
+        settle: Called after each stage but the last with the stage and the ranks and sample sizes
+            of all rows, before anybody goes on: a plan made on the way fills in ``stages``.
     """
     most = most_rivals(n_candidates, replacement)
-    rank, drawn = np.ones(len(most), np.int64), np.zeros(len(most), np.int64)
+    rank = np.ones(len(most), np.int64)
+    drawn = np.zeros(len(most), np.int64) if drawn is None else drawn.copy()
     active = np.arange(len(most))
     for stage, size in enumerate(stages.sizes):
         wanted = np.minimum(size - 1, most[active])
-        rank[active] = meet(active, drawn[active], wanted)
+        if len(active):
+            rank[active] = meet(active, drawn[active], wanted)
+        elif settle is None:
+            break
         drawn[active] = wanted
+        if settle is not None and stage < len(stages.sizes) - 1:
+            settle(stage, rank, drawn + 1)
         going = chance(stage, active) < stages.probability(stage, rank[active])
         active = active[going & (wanted < most[active])]
-        if len(active) == 0:
-            break
     return rank, drawn + 1

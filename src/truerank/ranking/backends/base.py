@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truerank.arrays import Int
-from truerank.ranking.backends.listed import Counts, ListedRows
+from truerank.ranking.backends.listed import ListedRows
 from truerank.ranking.backends.rank_kernels import rank_fixed_negatives, rank_sampled
 from truerank.ranking.rows import TargetRows
 from truerank.ranking.scorer import check_real
-from truerank.ranking.stages import Stages, most_rivals
+from truerank.ranking.stages import SampleState, Stages, most_rivals
 
 Scratch = tuple[NDArray[np.uint8], Int]
 
@@ -43,8 +43,10 @@ class Backend(Protocol):
     def full(self, rows: TargetRows) -> Int:
         """Ranks among all candidates."""
 
-    def sampled(self, rows: TargetRows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
-        """Ranks among sampled candidates, and how many these were, the target included."""
+    def sampled(
+        self, rows: TargetRows, stages: Stages, replacement: bool, state: SampleState
+    ) -> Int:
+        """Ranks among sampled candidates; ``state`` is what was met before, and then after."""
 
     def fixed_negatives(self, rows: TargetRows, indptr: Int, negatives: Int) -> Int:
         """Ranks among the given negatives, ``negatives[indptr[k]:indptr[k + 1]]`` of row k."""
@@ -53,12 +55,11 @@ class Backend(Protocol):
         """The items in another order, ready for :meth:`count_listed`."""
 
     def count_listed(
-        self, items: Any, some: ListedRows, start: int, stop: int, found: Counts
-    ) -> Int:
+        self, items: Any, some: ListedRows, start: int, stop: int, found: SampleState
+    ) -> None:
         """Add to ``found`` what places ``start`` to ``stop - 1`` of a list say about some rows.
 
-        Returns:
-            How many items were scored for each row: users are scored once for all their rows.
+        And what was scored for each: a user is scored once for all its rows.
         """
 
 
@@ -97,17 +98,19 @@ class CompiledBackend(ABC):
     def from_parts(cls, parts: dict[str, NDArray[Any]]) -> Self:
         """The backend back from its arrays."""
 
-    def sampled(self, rows: TargetRows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
-        rank, size = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+    def sampled(
+        self, rows: TargetRows, stages: Stages, replacement: bool, state: SampleState
+    ) -> Int:
+        rank = np.empty(len(rows), np.int64)
         with scratch(self.n_items) as room:
             rank_sampled(
                 self.arrays(), rows.users, rows.targets, rows.keys,
                 rows.excluded_indptr, rows.excluded_items, rows.n_candidates,
                 most_rivals(rows.n_candidates, replacement), self.n_items,
                 (stages.sizes, stages.max_rank, stages.continue_prob), replacement, rows.ties,
-                room, (rank, size),
+                room, state, rank,
             )  # fmt: skip
-        return rank, size
+        return rank
 
     def fixed_negatives(self, rows: TargetRows, indptr: Int, negatives: Int) -> Int:
         rank = np.empty(len(rows), np.int64)

@@ -13,12 +13,12 @@ from truerank.arrays import Float, Int
 from truerank.errors import InvalidDataError
 from truerank.numerics.ties import ABOVE, TIED_ABOVE, compare_tied, rank_in_row, ranks_from
 from truerank.ranking.backends.base import as_float, scratch
-from truerank.ranking.backends.listed import Counts, ListedRows, share_evenly
+from truerank.ranking.backends.listed import ListedRows, share_evenly
 from truerank.ranking.backends.rank_kernels import count_in_scores
-from truerank.ranking.rival_draws import continue_chance, draw_rivals, mark, unmark
+from truerank.ranking.rival_draws import continue_chances, draw_rivals, mark, unmark
 from truerank.ranking.rows import TargetRows
 from truerank.ranking.scorer import Scorer, checked_scores
-from truerank.ranking.stages import Stages, follow_stages, most_rivals
+from truerank.ranking.stages import SampleState, Stages, follow_stages, most_rivals
 
 BLOCK_BYTES = 64 * 2**20
 """Most that one call of a foreign scorer may return."""
@@ -28,8 +28,8 @@ BLOCK_BYTES = 64 * 2**20
 class CallBackend:
     """``score_all`` and ``score_pairs`` of any scorer, compared as they come.
 
-    The target is always scored in the same call as its rivals, so that rounding cannot put
-    it above or below itself. Memory: 64 MB of scores at a time.
+    The target is always scored in the same call as its rivals, so that rounding cannot put it above
+    or below itself: once more at each stage of a sample. Memory: 64 MB of scores at a time.
     """
 
     scorer: Scorer
@@ -61,48 +61,52 @@ class CallBackend:
                     )
         return rank
 
-    def sampled(self, rows: TargetRows, stages: Stages, replacement: bool) -> tuple[Int, Int]:
-        counts = np.zeros((3, len(rows)), np.int64)
+    def sampled(
+        self, rows: TargetRows, stages: Stages, replacement: bool, state: SampleState
+    ) -> Int:
         most = most_rivals(rows.n_candidates, replacement)
 
         def meet(active: NDArray[Any], drawn: Int, wanted: Int) -> Int:
             start = int(drawn[0])  # whoever is still active has drawn every earlier stage in full
-            for some in _slices(np.arange(len(active)), int(wanted.max()) - start + 1):
+            for some in _slices(wanted - start + 1):
                 lists = [
-                    self._draw(rows, int(row), start, int(stop), replacement)
-                    for row, stop in zip(active[some], wanted[some], strict=True)
+                    self._draw(rows, int(row), start, int(wanted[some[0]]), replacement)
+                    for row in active[some]
                 ]
-                self._count(rows, active[some], lists, counts)
+                self._count(rows, active[some], lists, state)
             whole = (wanted == most[active]) & (not replacement)
-            better, tied, heads = counts[:, active]
-            return ranks_from(better, tied, heads, rows.tie_rule, whole)
+            now = state.take(active)
+            return ranks_from(now.better, now.tied, now.heads, rows.tie_rule, whole)
 
         def chance(stage: int, active: NDArray[Any]) -> Float:
-            return np.array([continue_chance(rows.keys[row], stage) for row in active])
+            return continue_chances(rows.keys[active], stage)
 
-        return follow_stages(stages, rows.n_candidates, replacement, meet, chance)
+        rank, _ = follow_stages(
+            stages, rows.n_candidates, replacement, meet, chance, drawn=state.drawn
+        )
+        return rank
 
     def fixed_negatives(self, rows: TargetRows, indptr: Int, negatives: Int) -> Int:
-        counts = np.zeros((3, len(rows)), np.int64)
-        longest = int(np.diff(indptr).max(initial=0)) + 1
-        for some in _slices(np.arange(len(rows)), longest):
+        state = SampleState.new(len(rows))
+        for some in _slices(np.diff(indptr) + 1):
             lists = [negatives[indptr[row] : indptr[row + 1]] for row in some]
-            self._count(rows, some, lists, counts)
-        better, tied, heads = counts
-        return ranks_from(better, tied, heads, rows.tie_rule, np.ones(len(rows), np.bool_))
+            self._count(rows, some, lists, state)
+        whole = np.ones(len(rows), np.bool_)
+        return ranks_from(state.better, state.tied, state.heads, rows.tie_rule, whole)
 
     def listed(self, order: NDArray[np.int32]) -> NDArray[np.int32]:
         """The order itself."""
         return order
 
     def count_listed(
-        self, items: NDArray[np.int32], some: ListedRows, start: int, stop: int, found: Counts
-    ) -> Int:
+        self, items: NDArray[np.int32], some: ListedRows, start: int, stop: int, found: SampleState
+    ) -> None:
         """By ``score_pairs``: a user's targets, then the listed items, in one line."""
         rows, n_targets = some.rows, np.diff(some.starts)
         for size in np.unique(n_targets):  # lines of one call are equally long
             alike = np.flatnonzero(n_targets == size)
-            for chosen in _slices(alike, int(size) + stop - start):
+            for part in _slices(np.full(len(alike), int(size) + stop - start)):
+                chosen = alike[part]
                 users, first = some.users[chosen], some.starts[chosen]
                 own = rows.targets[first[:, None] + np.arange(size)]
                 rivals = np.broadcast_to(items[start:stop], (len(users), stop - start))
@@ -118,9 +122,9 @@ class CallBackend:
                             scores[line, size:], scores[line, t], items, start, excluded,
                             rows.targets[row], some.places[row], users[line], rows.ties,
                         )  # fmt: skip
-                        for column, count in zip(found, more, strict=True):
+                        for column, count in zip(found[:3], more, strict=True):
                             column[row] += count
-        return 1 + share_evenly(stop - start, some.starts)
+        found.scored[:] += 1 + share_evenly(stop - start, some.starts)
 
     def _draw(self, rows: TargetRows, row: int, start: int, stop: int, replacement: bool) -> Int:
         """Rivals start..stop-1 of one row. Earlier ones are drawn again: scoring costs far more."""
@@ -136,29 +140,26 @@ class CallBackend:
             unmark(marks, rows.targets[row], rows.excluded(row), room, stop)
             return room[start:stop].copy()
 
-    def _count(self, rows: TargetRows, some: NDArray[Any], lists: list[Int], counts: Int) -> None:
-        """Score the targets (first column) with their rivals and count; short lists are padded.
-
-        ``counts`` are those of the rivals that beat each target, tie with it, and tie above it.
-        """
-        width = 1 + max(len(rivals) for rivals in lists)
-        items = np.repeat(rows.targets[some][:, None], width, axis=1)
-        for line, rivals in zip(items, lists, strict=True):
-            line[1 : 1 + len(rivals)] = rivals
+    def _count(
+        self, rows: TargetRows, some: NDArray[Any], lists: list[Int], state: SampleState
+    ) -> None:
+        """Score the targets (first column) with their rivals, lists of one length, and count."""
+        items = np.column_stack([rows.targets[some], np.array(lists, dtype=np.int64)])
         users = rows.users[some]
         scores = self._checked(
             self.scorer.score_pairs(users, items), users, items.shape, "score_pairs"
         )
-        better, tied, heads = counts
+        state.drawn[some] += items.shape[1] - 1
+        state.scored[some] += items.shape[1]
         ties = rows.ties
         for k, (row, rivals) in enumerate(zip(some, lists, strict=True)):
-            mine, others = scores[k, 0], scores[k, 1 : 1 + len(rivals)]
-            better[row] += int((others > mine).sum())
+            mine, others = scores[k, 0], scores[k, 1:]
+            state.better[row] += int((others > mine).sum())
             for rival in rivals[others == mine]:
                 where = compare_tied(rival, rows.targets[row], ties, users[k])
-                better[row] += where == ABOVE
-                tied[row] += where & 1
-                heads[row] += where == TIED_ABOVE
+                state.better[row] += where == ABOVE
+                state.tied[row] += where & 1
+                state.heads[row] += where == TIED_ABOVE
 
     def _checked(
         self, scores: Any, users: Int, shape: tuple[int, ...], method: str
@@ -175,8 +176,10 @@ class CallBackend:
         return values
 
 
-def _slices(rows: NDArray[Any], width: int) -> Iterator[NDArray[Any]]:
-    """Rows in slices whose scores fit into a block."""
-    step = max(1, BLOCK_BYTES // (16 * width))
-    for first in range(0, len(rows), step):
-        yield rows[first : first + step]
+def _slices(widths: Int) -> Iterator[NDArray[Any]]:
+    """Rows of equal width, in slices whose scores fit into a block: nothing is padded."""
+    for width in np.unique(widths):
+        rows = np.flatnonzero(widths == width)
+        step = max(1, BLOCK_BYTES // (16 * int(width)))
+        for first in range(0, len(rows), step):
+            yield rows[first : first + step]

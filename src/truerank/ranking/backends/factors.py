@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Int
 from truerank.errors import InvalidDataError
+from truerank.numerics.ties import ranks_from
 from truerank.ranking.backends.base import CompiledBackend, as_float
-from truerank.ranking.backends.listed import Counts, ListedRows, share_evenly
 from truerank.ranking.backends.full_rank_single import SingleTargetBlock, count_one_target
+from truerank.ranking.backends.listed import ListedRows, share_evenly
 from truerank.ranking.backends.rank_kernels import (
     SeveralTargetsBlock,
     count_in_tile,
@@ -20,6 +21,7 @@ from truerank.ranking.backends.rank_kernels import (
 )
 from truerank.ranking.backends.rounding import UNDERFLOW, FactorArrays, ListedItems
 from truerank.ranking.rows import TargetRows, read_only
+from truerank.ranking.stages import SampleState
 
 TILE_ITEMS = 1024
 """Width of a tile of scores: 256 x 1024 float32 stay in the cache until they are counted."""
@@ -102,13 +104,14 @@ class FactorBackend(CompiledBackend):
 
     def full(self, rows: TargetRows) -> Int:
         users, starts = rows.grouped()
-        found = Counts.zeros(len(rows))
+        found = SampleState.new(len(rows))
         own = ListedRows(
             rows, users, starts, rows.targets, rows.excluded_items,
             rows.excluded_indptr[users], rows.excluded_indptr[users + 1],
         )  # fmt: skip
         self.count_listed(self.catalogue, own, 0, self.n_items, found)
-        return found.ranks(rows.tie_rule, np.ones(len(rows), np.bool_))
+        whole = np.ones(len(rows), np.bool_)
+        return ranks_from(found.better, found.tied, found.heads, rows.tie_rule, whole)
 
     def listed(self, order: NDArray[np.int32]) -> ListedItems:
         """The items in another order. Memory: a copy of their float32 factors."""
@@ -118,18 +121,18 @@ class FactorBackend(CompiledBackend):
         )
 
     def count_listed(
-        self, items: ListedItems, some: ListedRows, start: int, stop: int, found: Counts
-    ) -> Int:
-        scored = share_evenly(stop - start, some.starts)
+        self, items: ListedItems, some: ListedRows, start: int, stop: int, found: SampleState
+    ) -> None:
+        found.scored[:] += share_evenly(stop - start, some.starts)
         if len(some.users) == len(some.rows):
             self._count_one_target(items, some, start, stop, found)
-            return scored
+            return
         x = self.factors.user32[some.users]
         block = SeveralTargetsBlock(
             some.users, some.starts, some.rows.targets, some.places, some.excluded_places,
             some.begins.copy(), some.ends,
             score_targets(self.factors, some.rows.users, some.rows.targets),
-            *found, some.rows.ties,
+            found.better, found.tied, found.heads, some.rows.ties,
         )  # fmt: skip
         tile = np.empty((len(x), TILE_ITEMS), dtype=np.float32)
         for first in range(start, stop, TILE_ITEMS):
@@ -137,15 +140,15 @@ class FactorBackend(CompiledBackend):
             scores = tile if len(y) == TILE_ITEMS else np.empty((len(x), len(y)), np.float32)
             np.matmul(x, y.T, out=scores)
             count_in_tile(scores, first, len(y), self.factors, items, block)
-        return scored
 
     def _count_one_target(
-        self, items: ListedItems, some: ListedRows, start: int, stop: int, found: Counts
+        self, items: ListedItems, some: ListedRows, start: int, stop: int, found: SampleState
     ) -> None:
         """The same where every user has one row: counted without storing a score."""
         block = SingleTargetBlock(
             some.users, some.rows.targets, some.places, some.excluded_places,
-            some.begins.copy(), some.ends, np.empty(len(some.rows)), *found, some.rows.ties,
+            some.begins.copy(), some.ends, np.empty(len(some.rows)),
+            found.better, found.tied, found.heads, some.rows.ties,
         )  # fmt: skip
         count_one_target(self.factors, items, block, start, stop)
 

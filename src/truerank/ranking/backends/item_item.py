@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from truerank.arrays import Int
 from truerank.errors import InvalidDataError
 from truerank.ranking.backends.base import CompiledBackend, as_float
-from truerank.ranking.backends.listed import Counts, ListedRows, share_evenly
+from truerank.ranking.backends.listed import ListedRows, share_evenly
 from truerank.ranking.backends.rank_kernels import count_item_item, rank_item_item
 from truerank.ranking.backends.rounding import ItemItemArrays, SparseItemItemArrays
 from truerank.ranking.rows import TargetRows, read_only
+from truerank.ranking.stages import SampleState
 
 HUGE = 1e300
 """Sums that might pass this are left to the scorer itself: float64 ends at 2e308."""
@@ -114,20 +115,19 @@ class ItemItemBackend(CompiledBackend):
         )  # fmt: skip
         return rank
 
-
     def listed(self, order: NDArray[np.int32]) -> NDArray[np.int32]:
         """The order itself: a matrix as large as this one is not copied."""
         return order
 
     def count_listed(
-        self, items: NDArray[np.int32], some: ListedRows, start: int, stop: int, found: Counts
-    ) -> Int:
+        self, items: NDArray[np.int32], some: ListedRows, start: int, stop: int, found: SampleState
+    ) -> None:
         count_item_item(
             self.arrays(), items, start, stop, some.users, some.starts, some.rows.targets,
-            some.places, some.excluded_places, some.begins, some.ends, some.rows.ties, found,
-            np.empty(stop - start),
+            some.places, some.excluded_places, some.begins, some.ends, some.rows.ties,
+            (found.better, found.tied, found.heads), np.empty(stop - start),
         )  # fmt: skip
-        return share_evenly(stop - start, some.starts)
+        found.scored[:] += share_evenly(stop - start, some.starts)
 
 
 def _csr(sparse: Any) -> Csr:

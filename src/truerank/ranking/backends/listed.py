@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.arrays import Int, Mask
-from truerank.numerics.ties import ranks_from
+from truerank.arrays import Int
 from truerank.ranking.rows import TargetRows
 
 
@@ -32,32 +31,6 @@ class ListedRows(NamedTuple):
     excluded_places: NDArray[np.int32]
     begins: Int
     ends: Int
-
-
-class Counts(NamedTuple):
-    """How many rivals beat each row's target, tie with it, and of these stand above by a coin."""
-
-    better: Int
-    tied: Int
-    heads: Int
-
-    @classmethod
-    def zeros(cls, n_rows: int) -> Self:
-        """Before any rival is met."""
-        return cls(*(np.zeros(n_rows, np.int64) for _ in cls._fields))
-
-    def take(self, rows: Int) -> Counts:
-        """Copies for some rows."""
-        return Counts(*(column[rows] for column in self))
-
-    def put(self, rows: Int, counts: Counts) -> None:
-        """Write some rows back."""
-        for column, values in zip(self, counts, strict=True):
-            column[rows] = values
-
-    def ranks(self, tie_rule: int, whole: Mask) -> Int:
-        """Ranks by the tie rule; ``whole`` says which rows have met all their candidates."""
-        return ranks_from(*self, tie_rule, whole)
 
 
 def share_evenly(total: int, starts: Int) -> Int:

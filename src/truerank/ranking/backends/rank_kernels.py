@@ -28,7 +28,7 @@ from truerank.ranking.backends.rounding import (
     score_one,
 )
 from truerank.ranking.rival_draws import continue_chance, draw_rivals, mark, unmark
-from truerank.ranking.stages import goes_on
+from truerank.ranking.stages import SampleState, goes_on
 
 STEP = 64
 """Scores looked at together where some of a tile are too near to say."""
@@ -84,22 +84,27 @@ def rank_sampled(
     replacement: bool,
     ties: Ties,
     scratch: tuple[NDArray[np.uint8], NDArray[np.int64]],
-    out: tuple[NDArray[np.int64], NDArray[np.int64]],
+    state: SampleState,
+    out_rank: NDArray[np.int64],
 ) -> None:
-    """Rank and sample size of each row, the sample grown stage by stage.
+    """Rank of each row, its sample grown stage by stage from where ``state`` has it.
 
     ``keys`` are the starting words of the draws; ``most`` how many rivals may be drawn; ``stages``
     are sample sizes, the largest rank that goes on from each, and that rank's probability to;
-    ``scratch`` is marks, and room for the rivals.
+    ``scratch`` is marks, and room for the rivals. Rivals met before are drawn again, not scored.
     """
     sizes, max_rank, continue_prob = stages
     marks, rivals = scratch
-    out_rank, out_size = out
     for row in range(len(users)):
         user, target, key = users[row], targets[row], keys[row]
         excluded = excluded_items[excluded_indptr[user] : excluded_indptr[user + 1]]
         mark(marks, target, excluded)
-        better, tied, heads, used, drawn, rank = 0, 0, 0, 0, 0, 1
+        better, tied, heads = state.better[row], state.tied[row], state.heads[row]
+        drawn, used, rank = state.drawn[row], 0, 1
+        if drawn > 0:
+            used = draw_rivals(
+                rivals, 0, drawn, key, used, n_items, n_candidates[row] - 1, replacement, marks
+            )
         for stage in range(len(sizes)):
             wanted = min(sizes[stage] - 1, most[row])
             used = draw_rivals(
@@ -118,7 +123,8 @@ def rank_sampled(
                 break
         unmark(marks, target, excluded, rivals, drawn)
         out_rank[row] = rank
-        out_size[row] = drawn + 1
+        state.better[row], state.tied[row], state.heads[row] = better, tied, heads
+        state.drawn[row], state.scored[row] = drawn, drawn + 1
 
 
 @njit(nogil=True, cache=True)

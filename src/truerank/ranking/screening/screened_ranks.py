@@ -20,18 +20,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from truerank.arrays import Float, Ids, Int
+from truerank.arrays import Ids, Int
+from truerank.numerics.ties import ranks_from
 from truerank.ranking.backends.base import Backend
-from truerank.ranking.backends.listed import Counts, ListedRows, share_evenly
-from truerank.ranking.rival_draws import continue_chance
+from truerank.ranking.backends.listed import ListedRows, share_evenly
+from truerank.ranking.rival_draws import continue_chances
 from truerank.ranking.rows import TargetRows, read_only
-from truerank.ranking.stages import Stages
+from truerank.ranking.stages import SampleState, Stages
 from truerank.ranking.user_blocks import user_blocks
 from truerank.rng import Stream, addresses
 
@@ -75,15 +77,15 @@ class Screen:
         """What to lay on disk for other processes."""
         return {"order": self.order, "start": self.start}
 
-    def by_block(self, users: Int) -> Int:
-        """An order of rows in which those of a block, and of a user, stand together."""
-        return np.lexsort((users, self.start[users]))
+    def by_block(self, users: Int, targets: Int) -> Int:
+        """The one order of rows in which those of a block, and of a user, stand together."""
+        return np.lexsort((targets, users, self.start[users]))
 
 
 def rank_screened(
     backend: Backend, rows: TargetRows, screen: Screen, listing: Any
-) -> tuple[Int, Int, Int]:
-    """Rank, sample size and number of scores of each row; rows of a block and user together.
+) -> tuple[Int, SampleState]:
+    """Rank of each row, and what it met; rows of a block and user together.
 
     Args:
         backend: What compares.
@@ -92,55 +94,50 @@ def rank_screened(
         listing: ``backend.listed(screen.order)``.
     """
     n_items, stages = len(screen.order), screen.stages
-    found, rank = Counts.zeros(len(rows)), np.ones(len(rows), np.int64)
-    met, scored = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+    found, rank = SampleState.new(len(rows)), np.ones(len(rows), np.int64)
     users, _ = rows.grouped()
     indptr, excluded = excluded_places(
         rows.excluded_indptr, rows.excluded_items, users, screen.place
     )
-    user_of_row = np.cumsum(np.append(0, rows.users[1:] != rows.users[:-1]))
     excluded = read_only(excluded)
+    user_of_row = np.cumsum(np.append(0, rows.users[1:] != rows.users[:-1]))
     origin, place = screen.start[rows.users], screen.place[rows.targets].astype(np.int64)
     active, before = np.arange(len(rows)), 0
     for stage, size in enumerate(stages.sizes.tolist()):
         if size >= n_items:
             some = rows.take(active)
             rank[active] = backend.full(some)
-            met[active] = some.n_candidates - 1
-            scored[active] += share_evenly(n_items, some.grouped()[1])
+            found.drawn[active] = some.n_candidates - 1
+            found.scored[active] += share_evenly(n_items, some.grouped()[1])
             break
         for first, last in _runs(origin[active]):
             own = active[first:last]
-            some = rows.take(own)
-            mine = user_of_row[own]
+            some, mine = rows.take(own), place[own]
             distinct, starts = some.grouped()
-            number = mine[starts[:-1]]
-            counts = found.take(own)
+            number = user_of_row[own[starts[:-1]]]
+            now = found.take(own)
             for start, stop in _ranges(int(origin[own[0]]), before, size, n_items):
                 begins, ends = places_between(indptr, excluded, number, start, stop)
-                listed = ListedRows(
-                    some, distinct, starts, read_only(place[own]), excluded, begins, ends
-                )  # fmt: skip
-                scored[own] += backend.count_listed(listing, listed, start, stop, counts)
+                listed = ListedRows(some, distinct, starts, read_only(mine), excluded, begins, ends)
+                backend.count_listed(listing, listed, start, stop, now)
                 left_out = np.repeat(ends - begins, np.diff(starts))
-                inside = (start <= place[own]) & (place[own] < stop)
-                met[own] += stop - start - left_out - inside
-            found.put(own, counts)
-        whole = met[active] == rows.n_candidates[active] - 1
-        rank[active] = found.take(active).ranks(rows.tie_rule, whole)
-        chance = _chances(rows.keys[active], stage)
-        going = chance < stages.probability(stage, rank[active])
+                now.drawn[:] += stop - start - left_out - ((start <= mine) & (mine < stop))
+            found.put(own, now)
+        now = found.take(active)
+        whole = now.drawn == rows.n_candidates[active] - 1
+        rank[active] = ranks_from(now.better, now.tied, now.heads, rows.tie_rule, whole)
+        going = continue_chances(rows.keys[active], stage) < stages.probability(stage, rank[active])
         active, before = active[going & ~whole], size
         if len(active) == 0:
             break
-    return rank, met + 1, scored
+    return rank, found
 
 
 def _runs(origin: Int) -> Iterator[tuple[int, int]]:
     """Stretches of rows that begin at one place."""
     cuts = np.flatnonzero(origin[1:] != origin[:-1]) + 1
     ends = [0, *cuts.tolist(), len(origin)]
-    yield from zip(ends[:-1], ends[1:], strict=True)
+    yield from pairwise(ends)
 
 
 def _ranges(origin: int, before: int, size: int, n_items: int) -> Iterator[tuple[int, int]]:
@@ -153,14 +150,6 @@ def _ranges(origin: int, before: int, size: int, n_items: int) -> Iterator[tuple
     else:
         yield start, n_items
         yield 0, stop - n_items
-
-
-@njit(nogil=True, cache=True)
-def _chances(keys: NDArray[np.uint64], stage: int) -> Float:
-    found = np.empty(len(keys))
-    for k in range(len(keys)):
-        found[k] = continue_chance(keys[k], stage)
-    return found
 
 
 @njit(nogil=True, cache=True)

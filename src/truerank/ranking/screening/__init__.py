@@ -1,0 +1,1 @@
+"""Screened ranking: blocks of users share their rivals, few meet the whole catalogue."""

@@ -212,7 +212,7 @@ def sharing(data: tr.Interactions, rounds: int) -> list[Row]:
 
 
 def memory(data: tr.Interactions) -> list[Row]:
-    """The most that numpy holds at once in an epoch and the look of the judges, beside the data."""
+    """The most that numpy holds at once in an epoch and its validation, beside the data."""
     found: list[Row] = []
     for similarity in ("dot", "cosine"):
         model = tr.models.MF(

@@ -229,7 +229,8 @@ Reading it:
   product of two factors, the other with its diagonal taken out). The two rows "positive kept" show
   what RMD is worth where it can act.
 - **The learned lambda_i.** {conjecture} Learned for {epochs} epochs from lambda = {l2:,g}, which is
-  {start:g} times the best one (from 1.5 times, nothing was learned), with c = {c:,g}: {means}.
+  {start:g} times the best one (from 1.5 times, nothing was learned), with lambda_range = {c:,g}:
+  {means}.
 
 ![Shrinkage](figures/linear-shrinkage.svg)
 ![Learned penalties](figures/linear-lambdas.svg)

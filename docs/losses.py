@@ -298,7 +298,7 @@ fourth one all losses were given as many settings (BPR on gowalla had more). The
 its best one before (on cosines, where it had both) from vectors of length 0.001, as the published
 code does (`embedding_initializer`: 1e-4 in each of 64 dimensions); with a cosine that is a faster
 start. Two trainings of CCL that led there (validation {select} .1406 with learning_rate
-1e-4, .1418 with `lr_patience` 3) are no part of the table, nor are ten with sets of negatives
+1e-4, .1418 with `lr_patience` 3) are not part of the table, nor are ten with sets of negatives
 ([decision 10](decisions/0010-sets-of-negatives.md)).
 Every single choice was made by the validation users; that there was more to be done was seen on
 the test.
@@ -339,7 +339,7 @@ columns are the validation users' {select}: that of the chosen setting, and the 
 
 {order}
 
-The published test is no random part of the data: items' shares of test pairs vary {published}
+The published test is not a random part of the data: items' shares of test pairs vary {published}
 times as much as chance would make them ({random} if the same pairs are split at random). The
 validation users are drawn at random from the training pairs: what is best for them need not be
 best for the test.

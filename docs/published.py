@@ -1,4 +1,4 @@
-"""Published numbers of models, made again; writes docs/published.md.
+"""Published numbers of models, reproduced; writes docs/published.md.
 
     python docs/published.py --cache /tmp/published
 
@@ -76,7 +76,7 @@ def _spread(line: Found) -> str:
 
 
 _TEXT = """\
-# Published numbers, made again
+# Published numbers, reproduced
 
 Written by `docs/published.py` from `reproduce/recipes/published_models.toml`: do not edit. A row
 by itself: `truerank reproduce published --data gowalla --row EASE`.

@@ -23,7 +23,7 @@ def renamed_parameters(
 ) -> Callable[[Renamed], Renamed]:
     """Let a function, or a class when it is made, take parameters by their old names too.
 
-    ``old_values`` has, by old name, what makes the value of today of one of then.
+    ``old_values`` has, by old name, what turns an old value into one of today.
 
     >>> @renamed_parameters(reg="l2")
     ... def penalty(l2=1.0):
@@ -46,7 +46,8 @@ def renamed_parameters(
             setattr(target, OLD_NAMES, dict(getattr(target, OLD_NAMES, {})) | new_of_old)
             setattr(target, OLD_VALUES, dict(getattr(target, OLD_VALUES, {})) | translations)
             return target
-        return cast("Renamed", _translating(target, target.__name__, new_of_old, translations))
+        owner = target.__qualname__.rpartition("<locals>.")[2]
+        return cast("Renamed", _translating(target, owner, new_of_old, translations))
 
     return decorate
 

@@ -64,8 +64,8 @@ def check_target(path: str | Path, *, force: bool = True) -> Path:
     """The regular file that may be written for ``path``, links followed; it need not exist.
 
     Raises:
-        StorageError: If something is there that is no regular file, or if a file is and ``force``
-            is false, or if somebody else's link is.
+        StorageError: If something is there that is not a regular file, or if a file is and
+            ``force`` is false, or if somebody else's link is.
     """
     given = Path(path)
     with readable_errors(given):
@@ -139,8 +139,9 @@ def parse_header(text: bytes) -> dict[str, Any]:
     """The JSON header of a file that may be anybody's.
 
     Raises:
-        ValueError: If it is longer than :data:`HEADER_LIMIT`, is no JSON, is nested too deeply to
-            be read, or is no object: Python itself has a RecursionError or a MemoryError for some.
+        ValueError: If it is longer than :data:`HEADER_LIMIT`, is not JSON, is nested too deeply to
+            be read, or is not an object: Python itself has a RecursionError or a MemoryError for
+            some.
 
     >>> parse_header(b'{"format": 1}')
     {'format': 1}

@@ -57,6 +57,8 @@ class Training(IntEnum):
     HELD_OUT_ITEMS = 2
     RANKED_AMONG = 3
     FOLD_IN = 4
+    NEW_USERS = 5
+    NEW_USERS_ITEMS = 6
 
 
 def stream(seed: int, purpose: Stream, *key: int) -> np.random.Generator:

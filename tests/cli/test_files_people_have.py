@@ -257,7 +257,7 @@ def test_blanks_around_ids_go_and_are_mentioned_where_it_matters(run: Run, tmp_p
     (tmp_path / "x.csv").write_text("user,item\nann ,1\nann,2\nbob ,2\n")
     done = run("data", "show", "x.csv", "--json")
     assert done.json["n_users"] == 2
-    assert "note: 1 ids of column 'user' differ from others only by blanks" in done.err
+    assert "note: 1 ids of column 'user' differ from others only by spaces" in done.err
 
 
 @pytest.mark.parametrize("blank", ["", "  ", '""', "NA"])
@@ -397,7 +397,7 @@ def test_a_threshold_for_a_data_set_by_name(run: Run) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "says"),
     [
-        pytest.param("196\t242\t3\n186\t302\t3\n", (), "seems to have no line of column names, "
+        pytest.param("196\t242\t3\n186\t302\t3\n", (), "seems to have no header line, "
                      "since it starts with 196, 242, 3; if so, say --no-header and number its "
                      "columns from 0, as in --user-column 0", id="no-header"),
         pytest.param("196\t242\t3\n186\t302\t3\n", ("--no-header",), "--user-column",

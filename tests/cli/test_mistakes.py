@@ -125,7 +125,7 @@ def test_names_and_numbers(arguments: list[str], says: str, run: Run) -> None:
         (["--method", "mel"], "did you mean 'mle'?"),
         (["--method", "exact"], "sampled"),
         (["--confidence", "95"], "confidence must be between 0 and 1, got 95.0; for 95 % say 0.95"),
-        (["--n-items", "9"], "says itself how it was made; leave out --n-items"),
+        (["--n-items", "9"], "records how it was made; leave out --n-items"),
         (["--no-header"], "leave out --no-header"),
         (["--seed", "-3"], "--seed: "),
     ],

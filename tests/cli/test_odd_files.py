@@ -50,7 +50,7 @@ def test_line_breaks_in_columns_that_are_no_ids_are_nobodys_business(
 def test_a_first_rank_is_no_name(first: str, run: Run, tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text(f"{first}\n5\n80\n")
     said = run("estimate", "r.csv", *SIZES).sentence
-    assert f"no line of column names, since it starts with {first}; if so, say --no-header" in said
+    assert f"no header line, since it starts with {first}; if so, say --no-header" in said
     done = run("estimate", "r.csv", *SIZES, "--no-header", "--json")
     assert done.json[0]["n_rows"] == 3
     done = run("estimate", "r.csv", *SIZES, "--rank-column", first, "--json")

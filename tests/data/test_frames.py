@@ -312,7 +312,7 @@ def test_csv_without_any_delimiter(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("hello\nworld\n")
     refused(
-        f"{path} has no comma, tab, semicolon, pipe, '::' or blank in every one of its first "
+        f"{path} has no comma, tab, semicolon, pipe, '::' or space in every one of its first "
         "lines; name what divides its columns with delimiter=",
         lambda: read_csv(path),
         FileFormatError,

@@ -77,6 +77,34 @@ def test_the_users_there_are_need_no_other_fit(work: Counter[str]) -> None:
     assert work == ONCE
 
 
+def test_a_report_of_several_items_a_user_fits_other_cutoffs_once(
+    work: Counter[str], tmp_path: Path
+) -> None:
+    """ndcg weighs such users differently at every K; the samples keep what a report adds."""
+    tables = {
+        name: replace(table, user=np.arange(len(table)) // 2, item=np.arange(len(table)))
+        for name, table in two_tables().items()
+    }
+    verdict = tr.compare(tables, ["recall@10", "ndcg@10"], n_boot=100, progress=False)
+    verdict.to_html(tmp_path / "report.html")
+    done = dict(work)
+    verdict.to_html(tmp_path / "again.html")
+    assert work == done
+    assert work["groupings"] == work["likelihoods"] == 2
+
+
+def test_a_method_without_a_distribution_has_a_report(tmp_path: Path) -> None:
+    verdict = tr.compare(two_tables(), "recall@10", method="cls", n_boot=100, progress=False)
+    page = verdict.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "The method cls tells values of metrics, and no distribution of ranks." in page
+
+
+def test_a_pilot_is_grouped_once(work: Counter[str]) -> None:
+    pilot = two_tables(tr.Sampled(200))["a"]
+    tr.plan(1500, 10_000, "recall@10", rel_error=0.1, pilot=pilot, designs=[tr.Full()])
+    assert work["groupings"] == work["likelihoods"] == 1
+
+
 def test_exact_ranks_need_no_fit_at_all(work: Counter[str], tmp_path: Path) -> None:
     tables = {"a": exact_ranks(0), "b": exact_ranks(1)}
     tr.compare(tables, "ndcg@10", n_boot=100, progress=False).to_html(tmp_path / "report.html")

@@ -13,11 +13,11 @@ def test_both_rules() -> None:
     counts = np.array([0, 3, 10])
     known = tr.losses.positive_rate(counts, 200)
     assert known.tolist() == [0 / 200, 3 / 200, 10 / 200]
-    top_k = tr.losses.positive_rate(counts, 200, hidden=20)
+    top_k = tr.losses.positive_rate(counts, 200, n_hidden_positives=20)
     assert top_k.tolist() == [(c + 20) / 200 for c in (0, 3, 10)]
     in_proportion = tr.losses.positive_rate(counts, 200, alpha=0.5)
     assert in_proportion == pytest.approx([1.5 * c / 200 for c in (0, 3, 10)], rel=1e-15)
-    both = tr.losses.positive_rate(counts, 200, hidden=20, alpha=0.5)
+    both = tr.losses.positive_rate(counts, 200, n_hidden_positives=20, alpha=0.5)
     assert both == pytest.approx([(1.5 * c + 20) / 200 for c in (0, 3, 10)], rel=1e-15)
     assert top_k.dtype == np.float64
 
@@ -26,12 +26,15 @@ def test_both_rules() -> None:
     ("arguments", "sentence"),
     [
         ({"n_items": 0}, "n_items must be at least 1, got 0"),
-        ({"hidden": -1}, "hidden must be a finite number, at least 0, got -1"),
+        (
+            {"n_hidden_positives": -1},
+            "n_hidden_positives must be a finite number, at least 0, got -1",
+        ),
         ({"alpha": float("nan")}, "alpha must be a finite number, at least 0, got nan"),
         ({"n_positives": np.array([2, -3])}, "n_positives must be counts, at least 0, got -3"),
         (
-            {"hidden": 2_000},
-            r"below 1 for the user with 50 of 1,000 items, got 2.05; choose a smaller hidden or",
+            {"n_hidden_positives": 2_000},
+            r"below 1 for the user with 50 of 1,000 items, got 2.05; choose a smaller n_hidden_",
         ),
     ],
 )

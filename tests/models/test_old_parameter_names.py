@@ -102,9 +102,9 @@ def test_a_space_with_old_names() -> None:
 
 
 def test_the_grid_of_a_spectrum() -> None:
-    with pytest.warns(DeprecationWarning, match="parameter 'rank' of of is called 'dim' now"):
+    with pytest.warns(DeprecationWarning, match="'rank' of SpectrumGrid.of is called 'dim' now"):
         grid = SpectrumGrid.of(DATA, "LRR", rank=3)  # type: ignore[call-arg]
-    with pytest.warns(DeprecationWarning, match="parameter 'rank' of model is called 'dim' now"):
+    with pytest.warns(DeprecationWarning, match="'rank' of SpectrumGrid.model is called 'dim' now"):
         model = grid.model(l2=1.0, rank=2)  # type: ignore[call-arg]
     assert model.item_factors.shape == (24, 2)
 

@@ -161,7 +161,7 @@ def test_negatives_and_cutoff_of_mf_give_way_to_a_small_catalogue() -> None:
     assert np.array_equal(model.item_factors, said.item_factors)
     with pytest.raises(InvalidArgumentError, match="n_negatives must be at most the number of"):
         MF(dim=4, epochs=2, n_negatives=64, validation_metric="ndcg@5").fit(data)
-    with pytest.raises(InvalidDataError, match="no user has candidates enough to evaluate"):
+    with pytest.raises(InvalidDataError, match="no user has enough candidates to evaluate"):
         MF(dim=4, epochs=2, n_negatives=4, validation_metric="ndcg@20").fit(data)
 
 
@@ -182,7 +182,7 @@ def test_validation_users_give_way_where_nobody_can_validate() -> None:
     everything = pairs(2, 2, 2)
     model = MF(dim=4, epochs=2, n_negatives=2).fit(everything)
     assert "who would validate has learned, or has held out, every item" in model.adapted[0]
-    with pytest.raises(InvalidDataError, match="no user has candidates enough"):
+    with pytest.raises(InvalidDataError, match="no user has enough candidates"):
         MF(dim=4, epochs=2, n_negatives=2, validation_share=0.1).fit(everything)
 
 

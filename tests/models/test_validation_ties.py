@@ -36,9 +36,9 @@ def test_matrix_factorisation(factor: float) -> None:
     users = np.random.default_rng(6).integers(-1, 2, (60, 3)).astype(np.float32)
     items = (factor * COARSE).astype(np.float32)
     table = tr.rank(tr.FactorScorer(users, items), split, tr.Full(), ties="half")
-    judges = ValidationUsers.of(
+    chosen = ValidationUsers.of(
         split.train, split.held_out, metric=parse("ndcg@20"), n_sampled=None, seed=0
     )
     with on_all_cores() as each:
-        found = judges.evaluate_factors(users, items, each)
+        found = chosen.evaluate_factors(users, items, each)
     assert found == pytest.approx(float(table.per_user("ndcg@20")[1].mean()), rel=1e-12)

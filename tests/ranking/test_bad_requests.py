@@ -370,7 +370,10 @@ DESIGNS = [
         (lambda right: right + 0j, "values of type complex128; scores must be real numbers"),
         (lambda right: right.astype(object), "values of type object; scores must be real"),
         (lambda right: right.astype(str), "values of type <U32; scores must be real numbers"),
-        (lambda right: [[1.0], [1.0, 2.0]], r"a list that is no array .* it must be an array of"),
+        (
+            lambda right: [[1.0], [1.0, 2.0]],
+            r"a list that is not an array .* it must be an array of",
+        ),
     ],
     ids=["rows", "wider", "deeper", "narrower", "none", "complex", "object", "text", "ragged"],
 )

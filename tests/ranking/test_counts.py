@@ -448,6 +448,17 @@ def test_one_bucket_for_all_gives_no_error() -> None:
     assert np.isnan(found.std_error)
 
 
+def test_few_buckets_are_said_to_be_too_few() -> None:
+    counts = RankCounts.from_table(sampled(2, user=np.arange(900) // 3, item=np.arange(900)))
+    assert counts.bucket is not None
+    for n_buckets, said in ((29, 1), (30, 0)):
+        dealt = replace(counts, bucket=counts.bucket % n_buckets)
+        (found,) = tr.estimate(dealt, "recall@10", n_boot=50, bounds=False)
+        assert (
+            sum(f"are in {n_buckets} buckets" in note for note in found.diagnostics.notes) == said
+        )
+
+
 def test_users_there_are_may_be_asked_about() -> None:
     table = sampled(4, header=Header(n_population=1000))
     for one, other in zip(

@@ -128,9 +128,9 @@ def test_ids_of_any_kind() -> None:
                      "values of type object", id="some-text-weight"),
         pytest.param({"weight": [1j, 1, 1]}, "weight must be numbers, got values of type "
                      "complex128", id="complex-weight"),
-        pytest.param({"weight": [[1], [1, 2], 1]}, "numbers, got values that are no numbers: ",
+        pytest.param({"weight": [[1], [1, 2], 1]}, "numbers, got values that are not numbers: ",
                      id="nested-weight"),
-        pytest.param({"weight": [10**400, 1, 1]}, "numbers, got values that are no numbers: ",
+        pytest.param({"weight": [10**400, 1, 1]}, "numbers, got values that are not numbers: ",
                      id="endless-weight"),
         pytest.param({"n_scored": -1}, "row 0: n_scored -1 must not be negative", id="cost"),
     ],

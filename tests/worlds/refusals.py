@@ -84,7 +84,7 @@ REFUSALS = (
     Refusal(
         "no user has two items|no user is left to learn from",
         _nobody_to_learn_from,
-        "one to learn from and one to judge are needed",
+        "one to learn from and one to validate with are needed",
     ),
     Refusal("nothing can be held out", _nothing_to_hold_out, "users have too few items"),
     Refusal("nothing is held out", _always, "the world's own rules may drop everything"),

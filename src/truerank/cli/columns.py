@@ -40,7 +40,7 @@ class Columns:
         (name,) = self.names
         if self.from_first_line and _is_number(name):
             raise InvalidDataError(
-                f"{self.path} seems to have no line of column names, since it starts with {name}; "
+                f"{self.path} seems to have no header line, since it starts with {name}; "
                 f"if so, say --no-header, else --{what}-column {name}"
             )
         return name
@@ -50,7 +50,7 @@ class Columns:
         column = self.optional(what, given)
         if column is None and self.from_first_line and any(_is_data(name) for name in self.names):
             raise InvalidDataError(
-                f"{self.path} seems to have no line of column names, since it starts with "
+                f"{self.path} seems to have no header line, since it starts with "
                 f"{_listed(self.names)}; if so, say --no-header and number its columns from 0, as "
                 f"in --{what}-column {'1' if what == 'item' else '0'}"
             )
@@ -58,7 +58,7 @@ class Columns:
             raise InvalidDataError(
                 f"{self.path} has no column that is surely the {what}; its columns are "
                 f"{_listed(self.names)}: say which with --{what}-column"
-                + (", or --no-header if these are no names" if self.from_first_line else "")
+                + (", or --no-header if these are not names" if self.from_first_line else "")
             )
         return column
 

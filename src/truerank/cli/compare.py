@@ -241,16 +241,16 @@ def _print_pairs(verdict: Verdict) -> None:
     tests = ", ".join(dict.fromkeys(row.test for row in verdict.comparisons if not row.known))
     if tests:
         remark(f"p: {tests} test over {verdict.n_users:,} users, corrected by {verdict.correction}")
-    doubted = [row for row in verdict.comparisons if row.caveats]
+    questioned = [row for row in verdict.comparisons if row.caveats]
     about: dict[str, dict[str, None]] = {}
-    for row in doubted:
-        for doubt in for_cli(row.caveats).split("; "):
-            about.setdefault(doubt, {})[f"{row.a} - {row.b}"] = None
+    for row in questioned:
+        for caveat in for_cli(row.caveats).split("; "):
+            about.setdefault(caveat, {})[f"{row.a} - {row.b}"] = None
     pairs = {f"{row.a} - {row.b}" for row in verdict.comparisons}
-    for doubt, where in about.items():
-        # A doubt that names its model needs no list of pairs.
-        named = len(where) == len(pairs) or any(model in doubt for model in verdict.models)
-        remark(f"* {doubt}" + ("" if named else f" ({', '.join(where)})"))
+    for caveat, where in about.items():
+        # A caveat that names its model needs no list of pairs.
+        named = len(where) == len(pairs) or any(model in caveat for model in verdict.models)
+        remark(f"* {caveat}" + ("" if named else f" ({', '.join(where)})"))
 
 
 def _differ(row: Comparison) -> str:

@@ -64,9 +64,9 @@ def doctor(as_json: options.AsJson = False) -> None:
     print_text(f"data found  {', '.join(found['data']['found']) or 'none'}")
     print_text("")
     for problem in found["problems"]:
-        print_text(f"wrong: {problem}")
+        print_text(f"problem: {problem}")
     if not found["problems"]:
-        print_text("nothing is wrong")
+        print_text("no problems found")
 
 
 def examine() -> dict[str, Any]:

@@ -235,8 +235,7 @@ class RankOptions:
                 said = f"--{option.name.replace('_', '-')}"
                 said = "--no-header" if option.name == "header" else said
                 raise InvalidDataError(
-                    f"{path} is a table of truerank and says itself how it was made; leave out "
-                    f"{said}"
+                    f"{path} is a table of truerank and records how it was made; leave out {said}"
                 )
 
 

@@ -51,12 +51,13 @@ def plan(
     rel_error: Annotated[
         float | None,
         typer.Option(
-            metavar="FLOAT", help="Standard error to reach, relative to the value: 0.02 for 2 %."
+            metavar="FLOAT",
+            help="Root mean squared error to reach, relative to the value: 0.02 for 2 %.",
         ),
     ] = None,
     abs_error: Annotated[
         float | None,
-        typer.Option(metavar="FLOAT", help="Standard error to reach, absolute: 0.002."),
+        typer.Option(metavar="FLOAT", help="Root mean squared error to reach, such as 0.002."),
     ] = None,
     detect: Annotated[
         float | None,

@@ -170,7 +170,7 @@ class Source:
         if weight is not None and self.rating_column not in (None, weight):
             raise InvalidArgumentError(
                 "--rating-column", self.rating_column, f"left out beside --weight-column {weight}",
-                "weights say themselves what is a positive",
+                "weights already say which rows are positives",
             )  # fmt: skip
         rating = weight or columns.optional("rating", self.rating_column)
         if rating is None and self.min_rating is not None:

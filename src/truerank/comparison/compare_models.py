@@ -248,8 +248,8 @@ def _comparisons(
                 method=method, test=test, confidence=confidence, n_resamples=n_boot, seed=seed,
                 population=population,
             )  # fmt: skip
-            doubt = joined("; ", filter(None, (caveats_of(names, both, (a, b)), d.note)))
-            found.append((str(metric), names, (a, b), d, doubt))
+            speaks_against = joined("; ", filter(None, (caveats_of(names, both, (a, b)), d.note)))
+            found.append((str(metric), names, (a, b), d, speaks_against))
     adjusted = adjust(np.array([d.p_value for *_, d, _ in found]), correction)
     return tuple(
         Comparison(
@@ -272,9 +272,9 @@ def _comparisons(
             n_users=both[0].n_users,
             population=population,
             n_population=n_population,
-            caveats=doubt,
+            caveats=speaks_against,
         )
-        for (metric, names, both, d, doubt), p in zip(found, adjusted, strict=True)
+        for (metric, names, both, d, speaks_against), p in zip(found, adjusted, strict=True)
     )
 
 

@@ -12,6 +12,7 @@ from truerank.comparison.report_data import (
     blind_by_model,
     curves,
     families,
+    has_distribution,
     rank_density,
 )
 from truerank.comparison.summary_text import caution, details, headline, listed
@@ -26,7 +27,11 @@ MOST_BARS = 30
 
 
 def page_of(verdict: Verdict) -> Page:
-    """Everything that the report shows; nothing is fitted that the verdict did not need."""
+    """Everything that the report shows, of what was fitted for the verdict.
+
+    Where users have several held-out items, ndcg at another K weighs them differently: those
+    points of its curve need fits of their own, which the samples keep.
+    """
     asked = families(verdict)
     blind = blind_by_model(verdict) if asked else {}
     drawn = {family: curves(verdict, family, blind) for family in asked}
@@ -149,8 +154,12 @@ def _curves(verdict: Verdict, drawn: dict[str, list[Curve]]) -> Section:
 def _distributions(verdict: Verdict) -> Section:
     series = []
     for model in verdict.models:
-        x, y = rank_density(verdict.samples[model], verdict.method)
-        series.append(Series(model, x.tolist(), y.tolist()))
+        if has_distribution(verdict.samples[model], verdict.method):
+            x, y = rank_density(verdict.samples[model], verdict.method)
+            series.append(Series(model, x.tolist(), y.tolist()))
+    if not series:
+        why = f"The method {verdict.method} tells values of metrics, and no distribution of ranks."
+        return Section("Rank distributions", "distributions", (), [Text(why)])
     chart = Chart(
         "Where the held-out items rank",
         "Share of held-out items per factor of ten in rank.",

@@ -11,6 +11,7 @@ from truerank.arrays import Float
 from truerank.comparison.verdict import Verdict
 from truerank.estimators import Sample, estimate, rank_distribution
 from truerank.estimators.diagnostics import blind_cutoffs
+from truerank.estimators.methods.table import WITHOUT_DISTRIBUTION
 from truerank.metrics import as_metric
 from truerank.ranking import RankTable
 
@@ -53,7 +54,8 @@ def curves(verdict: Verdict, family: str, blind: Mapping[str, frozenset[int]]) -
     for model in verdict.models:
         table, sample = verdict.tables[model], verdict.samples[model]
         exact = sample.exact
-        # What was fitted to the resamples of the verdict gives every K: nothing is fitted here.
+        # What was fitted to the resamples of the verdict gives every K. Only where users have
+        # several held-out items, which ndcg weighs differently at every K, is more fitted here.
         estimates = estimate(
             sample,
             [f"{family}@{k}" for k in cutoffs],
@@ -109,6 +111,11 @@ def families(verdict: Verdict) -> list[str]:
     """Names of the metrics with a cutoff, in their order."""
     parsed = [as_metric(metric) for metric in verdict.metrics]
     return list(dict.fromkeys(m.name for m in parsed if m.k is not None and m.function is None))
+
+
+def has_distribution(sample: Sample, method: str) -> bool:
+    """Whether :func:`rank_density` can be asked: exact ranks have one whatever the method."""
+    return sample.exact or method not in WITHOUT_DISTRIBUTION
 
 
 def rank_density(sample: Sample, method: str) -> tuple[Float, Float]:

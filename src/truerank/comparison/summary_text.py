@@ -42,7 +42,7 @@ def headline(verdict: Verdict) -> str:
 
 
 def _means(verdict: Verdict) -> str:
-    """The users it was judged by."""
+    """The users it was decided on."""
     if verdict.population == "infinite":
         return f"with a sample of {verdict.n_users:,} users"
     ranked = from_whom(verdict.population, verdict.n_population, verdict.n_users)

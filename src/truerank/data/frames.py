@@ -127,7 +127,7 @@ def read_csv(
     ``%`` are skipped.
 
     Args:
-        path: The file, plain or packed (.gz, .bz2, .xz, .zst, or a .zip of one file).
+        path: The file, plain or compressed (.gz, .bz2, .xz, .zst, or a .zip of one file).
         user: Column of user ids.
         item: Column of item ids.
         weight: Column of weights.

@@ -17,7 +17,7 @@ IdType = Literal["text", "int"]
 
 
 def check_id_type(id_type: str | None) -> None:
-    """Refuse what is no type of ids."""
+    """Refuse what is not a type of ids."""
     if id_type is not None and id_type not in get_args(IdType):
         raise InvalidArgumentError("id_type", id_type, "'text', 'int' or None")
 

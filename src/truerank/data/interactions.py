@@ -293,7 +293,7 @@ class Interactions:
         encoding: str | None = None,
         **options: Any,
     ) -> Self:
-        """From a delimited text file, plain or packed; the arguments name its columns.
+        """From a delimited text file, plain or compressed; the arguments name its columns.
 
         Ids are text, exactly as they are written: ``007`` and ``7`` are two users.
         ``id_type="int"`` reads them as whole numbers. ``delimiter=None`` finds out between comma,

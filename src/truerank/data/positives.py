@@ -1,9 +1,9 @@
 """Which interactions are positives: what a rating says about them.
 
-A weight above 0 is a positive unless a threshold is named. 0 and less are none: -1 is a dislike,
+A weight above 0 is a positive unless a threshold is named. 0 and below are not: -1 is a dislike,
 0 hours is a game never played, 0 of 0 and 1 is an impression without a click, and a 0 in a sparse
-matrix is no entry. Where 0 does mean something (the implicit half of Book-Crossing, the lowest of
-ratings from 0 to 10), ``min_rating=0`` counts it.
+matrix is not an entry. Where 0 does mean something (the implicit half of Book-Crossing, the
+lowest of ratings from 0 to 10), ``min_rating=0`` counts it.
 """
 
 from __future__ import annotations

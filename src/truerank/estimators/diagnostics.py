@@ -130,9 +130,10 @@ def blind_cutoffs(
 
 
 def _own_value(weighting: Weighting, estimator: Estimator) -> Callable[[Metric], float] | None:
-    """What the estimate itself says: a cutoff is judged at that. A naive value is no possible one.
+    """What the estimate itself says: a cutoff is judged at that.
 
-    Values of several cutoffs at once would be no cheaper: the distribution is fitted once.
+    A naive value is not a possible one. Values of several cutoffs at once would be no cheaper: the
+    distribution is fitted once.
     """
     if isinstance(estimator, Naive):
         return None
@@ -141,7 +142,7 @@ def _own_value(weighting: Weighting, estimator: Estimator) -> Callable[[Metric],
 
 _MISFIT_BY_TIES = {
     "half": (
-        "ties are the likely cause: half of the ties in a sample is no draw from the catalogue; "
+        "ties are the likely cause: half of the ties in a sample is not a draw from the catalogue; "
         "rank again with ties='random', the default"
     ),
     "pessimistic": (
@@ -151,7 +152,7 @@ _MISFIT_BY_TIES = {
     ),
     "unknown": (
         "ties may be the cause: how equal scores were ranked is unknown, and where a tie counts "
-        "half, ranks in a sample are no draws from the catalogue; break ties at random"
+        "half, ranks in a sample are not draws from the catalogue; break ties at random"
     ),
 }
 """Under the other rules a sample obeys its distribution: see numerics.ties."""

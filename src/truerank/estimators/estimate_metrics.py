@@ -16,7 +16,11 @@ from truerank.deprecation import renamed_parameters
 from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError, option
 from truerank.estimators.diagnostics import diagnose, exact_diagnostics
 from truerank.estimators.finite import finite_note, finite_ratio, sampled_fraction, user_part
-from truerank.estimators.methods.table import SLOW_TO_REFIT, make_method
+from truerank.estimators.methods.table import (
+    SLOW_TO_REFIT,
+    WITHOUT_DISTRIBUTION,
+    make_method,
+)
 from truerank.estimators.population import Population, checked_population
 from truerank.estimators.resampling import UserResamples
 from truerank.estimators.result import Diagnostics, Estimate
@@ -84,9 +88,9 @@ def estimate(
     fraction = sampled_fraction(sample.ranks, population)
     chosen = "exact" if method == "auto" and sample.exact and not parameters else method
     estimator = make_method(chosen, parameters)
-    if fraction > 0 and chosen == "cls":
+    if fraction > 0 and chosen in WITHOUT_DISTRIBUTION:
         raise InvalidArgumentError(
-            "population", population, "'infinite' for method 'cls'",
+            "population", population, f"'infinite' for method {chosen!r}",
             "it tells no distribution of ranks, so what is due to the users is unknown; use auto",
         )  # fmt: skip
     n_drawn, unresampled = _resamples(chosen, n_boot, sample)
@@ -114,7 +118,7 @@ def estimate(
             part = None
             if mass is not None:
                 part = user_part(weighting, wanted[i], mass, shares=shares, factors=factors)
-            # What naive ranks estimate is no metric of users: nothing is known of it.
+            # What naive ranks estimate is not a metric of users: nothing is known of it.
             ratio = finite_ratio(0 if chosen == "naive" else fraction, one.replicates, part)
             results[i] = _said(_about(one, population, ratio, sample), unresampled)
     return [results[i] for i in range(len(wanted))]
@@ -153,15 +157,25 @@ def _check_cutoffs(metrics: list[Metric], sample: Sample) -> None:
 
 
 def _resamples(method: str, n_boot: int | None, sample: Sample) -> tuple[int, str]:
-    """How many resamples to draw; and why none, where users cannot be told apart."""
+    """How many resamples to draw; and what is wrong with them, where users are in buckets."""
     if n_boot is None:
         if not sample.resamples:
             return 0, NO_BUCKETS
-        return (100 if method in SLOW_TO_REFIT else 1000), ""
+        return (100 if method in SLOW_TO_REFIT else 1000), _few_buckets(sample)
     check_resamples(n_boot, fewest=0)
     if n_boot and not sample.resamples:
         raise InvalidDataError(f"{NO_BUCKETS}, or pass " + option("n_boot", 0))
-    return n_boot, ""
+    return n_boot, _few_buckets(sample) if n_boot else ""
+
+
+def _few_buckets(sample: Sample) -> str:
+    """A sentence where many users are in so few buckets that these tell little about chance."""
+    if sample.one_row_each or not sample.n_units < FEW_USERS <= sample.n_users:
+        return ""
+    return (
+        f"the {sample.n_users:,} users are in {sample.n_units} buckets, too few for a reliable "
+        "interval; count them with a hash into 200"
+    )
 
 
 def _said(found: Estimate, note: str) -> Estimate:

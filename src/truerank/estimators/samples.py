@@ -186,7 +186,7 @@ class Sample:
                 columns[:, b] = np.bincount(self.cell, weights, len(self.cells))
         elif n_boot:
             user = self._resampled(paired=paired)
-            drawn = UserResamples(self._n_drawn, n_boot, seed)
+            drawn = UserResamples(self.n_units, n_boot, seed)
             columns[:, 1:] = drawn.sums(self.cell, user, row_weights, len(self.cells))
             if not (self.one_row_each and np.ptp(self.weight) == 0):
                 everything = np.zeros(len(user), np.int64)
@@ -206,7 +206,7 @@ class Sample:
         found[0] = _sum(row_weights * values) / self.total
         if n_boot and self.user is not None:
             user, one = self.user, np.zeros(len(self.user), np.int64)
-            drawn = UserResamples(self._n_drawn, n_boot, seed)
+            drawn = UserResamples(self.n_units, n_boot, seed)
             each = np.asarray(self.weight / self.n_targets)
             sums = drawn.sums(one, user, row_weights * values, 1)[0]
             found[1:] = sums / drawn.sums(one, user, each, 1)[0]
@@ -223,7 +223,8 @@ class Sample:
         return self.user is not None or self.one_row_each
 
     @property
-    def _n_drawn(self) -> int:
+    def n_units(self) -> int:
+        """Of what is resampled whole: users, or the buckets that hold them."""
         if isinstance(self.ranks, RankCounts) and self.user is not None:
             return int(self.user.max()) + 1
         return self.n_users
@@ -242,8 +243,8 @@ class Sample:
         r"""Weights of the entries of counts in resample b, one row a user.
 
         Rows are multinomial. Of k rows that are :math:`\bar w` heavy on average, with a spread of
-        :math:`s`, the weight is drawn from the gamma law of mean :math:`k \bar w` and variance
-        :math:`k s^2`.
+        :math:`s`, the weight is drawn from the gamma distribution of mean :math:`k \bar w` and
+        variance :math:`k s^2`.
         """
         counts = self.ranks
         if not isinstance(counts, RankCounts) or not self.one_row_each:

@@ -46,9 +46,9 @@ def estimate_text(e: Estimate) -> str:
     """
     about = whose(e.population, e.n_population)
     source = from_whom(e.population, e.n_population, e.n_users)
-    doubt = "; suspicious, see its notes" if e.diagnostics.suspicious else ""
+    note = "; suspicious, see its notes" if e.diagnostics.suspicious else ""
     if e.known:
-        return f"{e.metric} {e.value:.4f} known exactly for {about} (every rank exact{doubt})"
+        return f"{e.metric} {e.value:.4f} known exactly for {about} (every rank exact{note})"
     resampled = e.std_error == e.std_error
     error = f" ± {e.std_error:.4f}" if resampled else ""
     bounds = e.diagnostics.bounds
@@ -57,13 +57,13 @@ def estimate_text(e: Estimate) -> str:
         return (
             f"{e.metric} between {short_number(bounds[0])} and {short_number(bounds[1])} from the "
             f"samples alone; {kind} {e.value:.4f}{error} for {about} ({e.method}, from {source}"
-            f"{doubt})"
+            f"{note})"
         )
     if resampled:
         low, high = e.interval()
         error += f" [{low:.4f}, {high:.4f}]"
     unseen = "" if e.diagnostics.examined else "; blind spot not examined"
-    return f"{e.metric} {e.value:.4f}{error} for {about} ({e.method}, from {source}{unseen}{doubt})"
+    return f"{e.metric} {e.value:.4f}{error} for {about} ({e.method}, from {source}{unseen}{note})"
 
 
 def format_estimate(e: Estimate) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidArgumentError
 from truerank.numerics.jit import fastmath, strict
 
@@ -25,28 +26,33 @@ if TYPE_CHECKING:
 _0, _1 = np.float32(0), np.float32(1)
 
 
+@renamed_parameters(hidden="n_hidden_positives")
 def positive_rate(
-    n_positives: NDArray[np.integer[Any]], n_items: int, *, hidden: float = 0.0, alpha: float = 0.0
+    n_positives: NDArray[np.integer[Any]],
+    n_items: int,
+    *,
+    n_hidden_positives: float = 0.0,
+    alpha: float = 0.0,
 ) -> NDArray[np.float64]:
     r"""Share of items that each user likes, known or not: :math:`\tau_u^+`.
 
     .. math::  \tau_u^+ = \frac{(1 + \alpha)\,|I_u^+| + K}{|I|}
 
-    holds the two rules of [li2023]_. ``hidden``, its :math:`K`: every user has that many unknown
-    positives, :math:`(|I_u^+| + K) / |I|`. ``alpha``: the unknown ones are in proportion to the
-    known, :math:`(1 + \alpha) |I_u^+| / |I|`. Neither can be learned from the data; both are
-    assumptions.
+    holds the two rules of [li2023]_. ``n_hidden_positives``, its :math:`K`: every user has that
+    many unknown positives, :math:`(|I_u^+| + K) / |I|`. ``alpha``: the unknown ones are in
+    proportion to the known, :math:`(1 + \alpha) |I_u^+| / |I|`. Neither can be learned from the
+    data; both are assumptions.
 
     Args:
         n_positives: Known positives of each user, :math:`|I_u^+|`.
         n_items: All items, :math:`|I|`.
-        hidden: Unknown positives of every user.
+        n_hidden_positives: Unknown positives of every user.
         alpha: Unknown positives for each known one.
 
     Returns:
         One share in [0, 1) per user; the debiased losses take those of the rows of a batch.
 
-    >>> positive_rate(np.array([2, 6]), 100, hidden=20).tolist()
+    >>> positive_rate(np.array([2, 6]), 100, n_hidden_positives=20).tolist()
     [0.22, 0.26]
     >>> positive_rate(np.array([2, 6]), 100, alpha=0.5).tolist()
     [0.03, 0.09]
@@ -56,16 +62,16 @@ def positive_rate(
         raise InvalidArgumentError("n_items", n_items, "at least 1")
     if counts.size and counts.min() < 0:
         raise InvalidArgumentError("n_positives", int(counts.min()), "counts, at least 0")
-    for name, value in (("hidden", hidden), ("alpha", alpha)):
+    for name, value in (("n_hidden_positives", n_hidden_positives), ("alpha", alpha)):
         if not 0 <= value < math.inf:
             raise InvalidArgumentError(name, value, "a finite number, at least 0")
-    rate = np.asarray(((1.0 + alpha) * counts + hidden) / n_items, dtype=np.float64)
+    rate = np.asarray(((1.0 + alpha) * counts + n_hidden_positives) / n_items, dtype=np.float64)
     if rate.size and rate.max() >= 1:
         worst = int(counts.flat[int(rate.argmax())])
         raise InvalidArgumentError(
             "the share of positives", float(rate.max()),
             f"below 1 for the user with {worst:,} of {n_items:,} items",
-            "choose a smaller hidden or alpha",
+            "choose a smaller n_hidden_positives or alpha",
         )  # fmt: skip
     return rate
 

@@ -83,7 +83,7 @@ LOSSES = LossTable()
 
 
 def check_parameters(name: str, parameters: Mapping[str, Any]) -> None:
-    """Refuses what is no parameter of the loss ``name``, or has a value that it cannot use.
+    """Refuses what is not a parameter of the loss ``name``, or has a value that it cannot use.
 
     None is left to the loss where that is the default (the weight of ``infonce_debiased``).
 

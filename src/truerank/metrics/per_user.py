@@ -119,7 +119,7 @@ def auc(rows: Grouped) -> PerUser:
 
     .. math::  \mathrm{AUC} = 1 - \frac{1}{m (N - m)} \sum_{j=1}^{m} (R_j - j)
 
-    :math:`R_j - j` others stand above the item of rank :math:`R_j`: held-out items are no rivals
+    :math:`R_j - j` others stand above the item of rank :math:`R_j`: held-out items are not rivals
     of each other.
     """
     if rows.n_items is None:

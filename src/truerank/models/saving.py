@@ -53,7 +53,7 @@ FORMAT = 1
 
 KIND = "truerank model"
 _HEADER = "header.json"
-_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # of zip: the hour of writing is no part of a model
+_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # of zip: the hour of writing is not part of a model
 
 
 def save(

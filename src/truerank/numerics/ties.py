@@ -2,7 +2,7 @@ r"""In what order tied items stand: decided here, nowhere else.
 
 Each rule is an order of all items of a user, targets and others, so several targets of one user
 never share a place, and a list has one first place. With ``better`` candidates above a target,
-``tied`` beside it that are no targets of this user, and ``before`` tied targets of this user with
+``tied`` beside it that are not targets of this user, and ``before`` tied targets of this user with
 a smaller index, its rank is
 
 ===============  ==================================================================

@@ -33,10 +33,9 @@ from scipy.special import gammaln
 
 from truerank.arrays import Float
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.estimators import rank_distribution
+from truerank.estimators import prepare, rank_distribution
 from truerank.estimators.grid import RankGrid
 from truerank.estimators.methods.smooth import Smooth, SplineBasis, fit_smooth
-from truerank.estimators.problem import Problem
 from truerank.estimators.samples import Sample
 from truerank.metrics import Metric
 from truerank.planning.distributions import RankDistribution
@@ -50,27 +49,32 @@ STEP_SIZES = (0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
 """Standard deviations of a rank's factor that are tried, as parts of the smooth distribution."""
 
 
-def pilot_value(pilot: RankTable, metric: Metric) -> float:
+def pilot_value(pilot: RankTable | Sample, metric: Metric) -> float:
     """The metric by ``auto`` from the pilot: a plain mean where it is ranked in full."""
     edges, mass = rank_distribution(pilot)
     return float(RankGrid(edges).metric_values(metric) @ mass)
 
 
 def pilot_distributions(
-    pilot: RankTable, n_items: int, metric: Metric, *, seed: int = 0
+    pilot: RankTable | Sample, n_items: int, metric: Metric, *, seed: int = 0
 ) -> list[RankDistribution]:
-    """Distributions that the pilot allows, or a sentence about why it cannot tell."""
-    _check(pilot, n_items, metric)
-    sample = Sample.of(pilot)
-    rows = sample.effective_rows(sample.weight)
-    problem = Problem.of(sample.cells, n_rows=rows)
+    """Distributions that the pilot allows, or a sentence about why it cannot tell.
+
+    Args:
+        pilot: A table, or what :func:`checked_pilot` made of it.
+        n_items: Items of the catalogue.
+        metric: What is planned for.
+        seed: Of the draws.
+    """
+    sample = pilot if isinstance(pilot, Sample) else checked_pilot(pilot, n_items, metric)
+    rows, problem = sample.effective_rows(sample.weight), sample.problem
     shares, _ = sample.shares(sample.weight, n_boot=0, seed=0)
     basis = SplineBasis.of(problem.grid, Smooth().n_splines)
     fit = fit_smooth(problem.A, rows * shares[:, 0], basis)
     root = np.linalg.cholesky((fit.covariance + fit.covariance.T) / 2.0)
     top = int((problem.grid.widths == 1).sum())
     seen = np.zeros(top)
-    exact = pilot.all_exact
+    exact = sample.exact
     if exact:
         cells = sample.cells.rank <= top
         np.add.at(seen, sample.cells.rank[cells] - 1, rows * shares[cells, 0])
@@ -110,7 +114,8 @@ def step_strength(seen: Float, smooth: Float) -> float | None:
     return STEP_SIZES[best] ** -2.0 if gains[best] > 0.5 * np.log(len(k)) else None
 
 
-def _check(pilot: RankTable, n_items: int, metric: Metric) -> None:
+def checked_pilot(pilot: RankTable, n_items: int, metric: Metric) -> Sample:
+    """The pilot made ready once for all that planning asks it, or a sentence about its fault."""
     if len(pilot) == 0:
         raise InvalidDataError(
             "the pilot has no rows, so it says nothing about ranks; rank some users, best "
@@ -127,8 +132,10 @@ def _check(pilot: RankTable, n_items: int, metric: Metric) -> None:
             "n_items", n_items, f"that of the pilot, which has {largest:,} candidates",
             "plan for the catalogue that the pilot was ranked in",
         )  # fmt: skip
-    if not pilot_value(pilot, metric) > 0:
+    sample = prepare(pilot)
+    if not pilot_value(sample, metric) > 0:
         raise InvalidDataError(
             f"the pilot's {metric} is 0, so it says nothing about its error; take a larger pilot, "
             "a larger K, or give expected= instead"
         )
+    return sample

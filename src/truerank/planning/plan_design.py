@@ -40,7 +40,7 @@ from truerank.metrics import Metric, MetricLike, as_metric
 from truerank.planning.costs import Rates, rates_of, scored_pairs
 from truerank.planning.distributions import SHAPES, RankDistribution, typical_distributions
 from truerank.planning.numbers import checked_sizes, is_finite
-from truerank.planning.pilots import pilot_distributions, pilot_value
+from truerank.planning.pilots import checked_pilot, pilot_distributions, pilot_value
 from truerank.planning.precision_target import PrecisionTarget
 from truerank.planning.predicted_error import TRIALS, PredictedError, predict
 from truerank.planning.result import Plan, PlanOption
@@ -176,8 +176,9 @@ def _assumed(
             "pilot", type(pilot).__name__, "a RankTable, as tr.rank makes and tr.read_ranks reads"
         )
     if pilot is not None:
-        found = pilot_distributions(pilot, n_items, metric, seed=seed)
-        return found, pilot_value(pilot, metric), f"ranks as in a pilot of {pilot.n_users:,} users"
+        sample = checked_pilot(pilot, n_items, metric)
+        found = pilot_distributions(sample, n_items, metric, seed=seed)
+        return found, pilot_value(sample, metric), f"ranks as in a pilot of {pilot.n_users:,} users"
     if not is_finite(expected):
         raise InvalidArgumentError("expected", expected, f"a number, roughly the {metric} there is")
     guess = float(expected or 0.0)

@@ -51,7 +51,7 @@ def as_weights(values: ArrayLike) -> NDArray[np.float64]:
             return array.astype(np.float64)
         got = f"values of type {array.dtype}, the first of them {array.flat[0]}"
     except (TypeError, ValueError, OverflowError, IndexError) as error:
-        got = f"values that are no numbers: {error}"
+        got = f"values that are not numbers: {error}"
     raise InvalidDataError(f"weight must be numbers, got {got}; convert them first")
 
 

@@ -213,7 +213,9 @@ def _check_design(design: object) -> None:
             )
     if "levels" in design and not _are_levels(design["levels"]):
         raise InvalidArgumentError(
-            "design['levels']", design["levels"], "equally many sizes, go_on and keep"
+            "design['levels']",
+            design["levels"],
+            "equally many sizes, go_on (largest ranks) and keep (chances)",
         )
 
 

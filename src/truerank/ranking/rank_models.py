@@ -155,7 +155,7 @@ def rank_pairs(
         items: Item index of each pair.
         design: Whom to rank against; ``Full()`` if not given.
         seed: Seed of the draws.
-        exclude: Items seen by each user, which are no candidates; None for all items.
+        exclude: Items seen by each user, which are not candidates; None for all items.
         ties: See :mod:`truerank.numerics.ties`.
         user_ids: Names of the users for the table; their indices if not given.
         item_ids: Names of the items for the table; their indices if not given.

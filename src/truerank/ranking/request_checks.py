@@ -118,7 +118,7 @@ def check_sizes(design: object, rows: TargetRows, names: NDArray[Any] | None) ->
     there = f"{int(rows.n_candidates[row]):,}, the candidates of user {user}"
     if n is None:
         raise InvalidArgumentError(
-            "replacement", True, f"False where a user has less than {need} candidates",
+            "replacement", True, f"False where a user has fewer than {need} candidates",
             f"there are only {there}",
         )  # fmt: skip
     raise InvalidArgumentError(

@@ -46,7 +46,7 @@ def checked_scores(scores: Any, shape: tuple[int, ...], method: str) -> NDArray[
         values = np.asarray(scores)
     except (TypeError, ValueError, RuntimeError) as error:  # nested lists; tensors that cannot
         raise InvalidDataError(
-            f"{method} of the scorer returned a {type(scores).__name__} that is no array "
+            f"{method} of the scorer returned a {type(scores).__name__} that is not an array "
             f"({error}); it must be an array of shape {shape}"
         ) from None
     if values.shape != shape:

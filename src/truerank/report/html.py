@@ -156,7 +156,7 @@ class _Views:
 
 
 def sort_key(given: float | str | None) -> str | None:
-    """What the script sorts by; an empty text, which comes last, for what is no number."""
+    """What the script sorts by; an empty text, which comes last, for what is not a number."""
     if given is None or isinstance(given, str):
         return given
     value = float(given)

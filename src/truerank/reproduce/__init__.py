@@ -1,1 +1,1 @@
-"""Published tables and claims, made again: what names a paper, with its recipe beside it."""
+"""Published tables and claims, reproduced: what names a paper, with its recipe beside it."""

@@ -7,7 +7,7 @@ the likelihood is built once per table. A test holds the values and intervals to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from truerank.arrays import Float
 from truerank.errors import InvalidDataError
 from truerank.estimators.methods.table import make_method
 from truerank.estimators.problem import Problem
-from truerank.estimators.samples import Sample
+from truerank.estimators.samples import Sample, prepare
 from truerank.metrics import Metric
 from truerank.ranking import RankTable
 
@@ -31,10 +31,10 @@ class Fits:
     @classmethod
     def of(cls, table: RankTable) -> Fits:
         """Group the rows and build the likelihood."""
-        sample = Sample.of(table)
+        sample = prepare(table)
         if (sample.n_targets > 1).any():
             raise InvalidDataError("these studies take one held-out item per user")
-        problem = Problem.of(sample.cells, n_rows=sample.effective_rows(sample.weight))
+        problem = replace(sample.problem, n_rows=sample.effective_rows(sample.weight))
         return cls(sample, problem, table.all_exact)
 
     def values(

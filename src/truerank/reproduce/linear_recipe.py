@@ -156,7 +156,7 @@ def filtered(data: Interactions, how: Mapping[str, Any]) -> Interactions:
 
 
 def combinations(grid: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every setting of a grid; a value that is no list is fixed.
+    """Every setting of a grid; a value that is not a list is fixed.
 
     >>> list(combinations({"l2": [1, 2], "dim": 5}))
     [{'l2': 1, 'dim': 5}, {'l2': 2, 'dim': 5}]

@@ -20,7 +20,7 @@ from truerank.arrays import Float
 from truerank.estimators.simulate import simulate
 from truerank.metrics import Metric, as_metric
 from truerank.planning.distributions import RankDistribution, typical_distributions
-from truerank.planning.pilots import pilot_distributions, pilot_value
+from truerank.planning.pilots import checked_pilot, pilot_distributions, pilot_value
 from truerank.planning.predicted_error import TRIALS, predict
 from truerank.planning.trials import auto_values
 from truerank.ranking import Adaptive, Full, RankTable, Sampled, Users
@@ -173,8 +173,9 @@ def _known(
         return _Known(typical_distributions(n_items, metric, truth), truth, "expected")
     some = Users(min(pilot_users, len(table) // 2), way)
     pilot = simulate(table, some, seed=PILOT_SEED + seed)
-    distributions = pilot_distributions(pilot, n_items, metric, seed=seed)
-    return _Known(distributions, pilot_value(pilot, metric), f"pilot, {format_design(way)}")
+    sample = checked_pilot(pilot, n_items, metric)
+    distributions = pilot_distributions(sample, n_items, metric, seed=seed)
+    return _Known(distributions, pilot_value(sample, metric), f"pilot, {format_design(way)}")
 
 
 def _estimates(tables: list[RankTable], metric: Metric, step: Callable[[], None]) -> Float:

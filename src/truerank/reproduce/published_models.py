@@ -1,4 +1,4 @@
-"""Published numbers of models, made again: ``recipes/published_models.toml``, run."""
+"""Published numbers of models, reproduced: ``recipes/published_models.toml``, run."""
 
 from __future__ import annotations
 

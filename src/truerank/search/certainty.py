@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from truerank.estimators import estimate
+from truerank.estimators import Sample, estimate, prepare
 from truerank.metrics import Metric
 from truerank.plain_data import plain
 from truerank.ranking import RankTable, Users
@@ -90,11 +90,12 @@ def certainty_of(table: RankTable, exam: Examination) -> Certainty | None:
         unknown = _unknown(table, exam)
         if unknown:
             return Certainty(n_ranked=n_ranked, n_users=n_users, unknown=unknown)
+        sample = prepare(table)
         found = estimate(
-            table, exam.metric, exam.method, n_boot=N_BOOT, seed=exam.seed, bounds=False,
+            sample, exam.metric, exam.method, n_boot=N_BOOT, seed=exam.seed, bounds=False,
             paired=True, population="infinite",
         )[0]  # fmt: skip
-        std_error, variance = found.std_error, _variance(table, exam, found.value)
+        std_error, variance = found.std_error, _variance(sample, exam, found.value)
     if not variance > 0:
         unknown = "users whose values do not differ"
         return Certainty(n_ranked=n_ranked, n_users=n_users, unknown=unknown)
@@ -117,8 +118,8 @@ def _unknown(table: RankTable, exam: Examination) -> str:
     return ""
 
 
-def _variance(table: RankTable, exam: Examination, value: float) -> float:
+def _variance(sample: Sample, exam: Examination, value: float) -> float:
     metric = exam.metric
     squares = Metric("square", None, lambda R: metric.row_values(R) ** 2)
-    found = estimate(table, squares, exam.method, n_boot=0, bounds=False)[0]
+    found = estimate(sample, squares, exam.method, n_boot=0, bounds=False)[0]
     return found.value - value**2

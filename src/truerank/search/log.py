@@ -47,7 +47,7 @@ class SearchLog:
 
         Raises:
             InvalidDataError: If the log is of another search.
-            FileFormatError: If the file is no log.
+            FileFormatError: If the file is not a log.
         """
         with readable_errors(self.path):
             check_target(self.path)

@@ -47,7 +47,7 @@ class Race:
 
     Attributes:
         examination: What is asked.
-        stages: Int of the held-out part that each stage adds.
+        stages: Rows of the held-out part that each stage adds.
         threshold: Largest one-sided p-value that drops a trial.
     """
 
@@ -117,7 +117,7 @@ class Race:
 
 
 def user_stages(row_users: Int, *, seed: int) -> tuple[Int, ...]:
-    """Int of each stage: nested random subsets of the users, the last one all of them.
+    """Rows of each stage: nested random subsets of the users, the last one all of them.
 
     >>> [len(rows) for rows in user_stages(np.arange(20_000), seed=0)]
     [312, 938, 3750, 15000]
@@ -129,7 +129,7 @@ def user_stages(row_users: Int, *, seed: int) -> tuple[Int, ...]:
     while len(sizes) < MOST_STAGES and sizes[0] // GROWTH >= FIRST:
         sizes.insert(0, sizes[0] // GROWTH)
     place = np.empty(len(users), np.int64)
-    words = addresses(seed, Stream.USER_SAMPLE, users)
+    words = addresses(seed, Stream.RACE_USERS, users)
     place[np.argsort(words, kind="stable")] = np.arange(len(users))
     stage = np.searchsorted(sizes, place, side="right")[np.searchsorted(users, row_users)]
     return tuple(np.flatnonzero(stage == s) for s in range(len(sizes)))

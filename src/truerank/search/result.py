@@ -46,7 +46,7 @@ class SearchResult:
             are no others.
         model: Name of the model.
         metric: In the notation ``ndcg@10``.
-        validation: The split that the trials were judged on.
+        validation: The split that the trials were evaluated on.
         confidence: Of the comparison.
         exact: Whether ranks were exact by design.
         share_scored: Pairs scored, as a part of what ranking every trial in full would score.

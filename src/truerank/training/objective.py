@@ -139,7 +139,7 @@ def objective_of(
     counts = np.diff(pairs.indptr)
     tau = np.zeros(len(counts))
     if "tau_pos" in inputs:
-        tau = positive_rate(counts, pairs.n_items, hidden=hidden, alpha=alpha)
+        tau = positive_rate(counts, pairs.n_items, n_hidden_positives=hidden, alpha=alpha)
     fused = fused_loss(loss, parameters) if isinstance(loss, str) and not autograd else None
     function = None
     if fused is None:

@@ -96,7 +96,7 @@ class ValidationUsers:
         able &= candidates >= np.maximum(metric.k or 1, held_out.user_counts + 1)
         if not able.any():
             raise InvalidDataError(
-                f"no user has candidates enough to evaluate {metric}: at most "
+                f"no user has enough candidates to evaluate {metric}: at most "
                 f"{candidates[held_out.user_counts > 0].max():,} items are not trained on; choose "
                 "a validation_metric with a smaller cutoff"
             )
@@ -225,7 +225,7 @@ def check_validation(train: Interactions, held_out: Interactions) -> None:
     if n_both:
         raise InvalidDataError(
             f"{n_both:,} pairs of the validation part are in the training data too, and would be "
-            "evaluated on what was learned by heart; take them out of one of them"
+            "evaluated on what was memorised; take them out of one of them"
         )
 
 
@@ -311,9 +311,12 @@ def set_users_aside(
         share: The part of the users with two items or more who are set aside.
         seed: Decides who and what.
     """
-    aside = _some_users(data, share, MOST_NEW_USERS, (seed, Stream.USER_SAMPLE), "validation users")
+    # Addresses of their own: Users(m) draws by USER_SAMPLE, and must not meet these users first.
+    address = (seed, Stream.TRAINING, Training.NEW_USERS)
+    aside = _some_users(data, share, MOST_NEW_USERS, address, "validation users")
     mine = data.select(aside[data.users])
-    held = _held_out(mine, addresses(seed, Stream.FOLD_IN, mine.users, mine.indices))
+    words = addresses(seed, Stream.TRAINING, Training.NEW_USERS_ITEMS, mine.users, mine.indices)
+    held = _held_out(mine, words)
     return aside, mine.select(~held), mine.select(held)
 
 

@@ -15,7 +15,7 @@ from truerank.metrics import Metric, parse
 from truerank.ranking.designs import Sampled
 from truerank.ranking.stages import Stages
 
-NegativeSampler = Callable[[np.random.Generator, int, int], np.ndarray]
+RankSampler = Callable[[np.random.Generator, int, int], np.ndarray]
 METRICS = [parse(name) for name in ("recall@5", "ndcg@10", "ap@10")]
 
 
@@ -33,7 +33,7 @@ def power_law_ranks(rng: np.random.Generator, m: int, n_items: int) -> np.ndarra
 def draw(
     rng: np.random.Generator, R: np.ndarray, n_items: np.ndarray, stages: Stages
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sampled ranks and sizes without replacement, level by level."""
+    """Sampled ranks and sizes without replacement, stage by stage."""
     better, drawn = np.zeros_like(R), np.zeros_like(R)
     active = np.arange(len(R))
     for size, last, keep in zip(stages.sizes, stages.max_rank, stages.continue_prob, strict=True):
@@ -57,10 +57,10 @@ def problem_of(
 
 
 def sampled_problem(
-    seed: int, m: int, n: int, n_items: int, law: NegativeSampler = log_normal_ranks
+    seed: int, m: int, n: int, n_items: int, ranks: RankSampler = log_normal_ranks
 ) -> Problem:
     rng = np.random.default_rng(seed)
-    R = law(rng, m, n_items)
+    R = ranks(rng, m, n_items)
     rank, size = draw(rng, R, np.full(m, n_items), Sampled(n).stages(n_items))
     return problem_of(rank, size, n_items)
 

@@ -51,7 +51,7 @@ def test_a_hundred_rivals_do_not_see_the_top_ten_of_ten_thousand() -> None:
 
 @pytest.mark.parametrize("k", [5, 20, 50])
 def test_what_the_sentence_recommends_resolves_it(k: int) -> None:
-    """On a law like those of real models. It is a rule of thumb: some laws are harder."""
+    """On a distribution like those of real models. It is a rule of thumb: some are harder."""
     n_items, m = 9836, 20_000
     n = int(np.ceil(SEEN * (n_items - 1) / k)) + 1
     problem = sampled_problem(15, m, n, n_items, power_law_ranks)

@@ -51,17 +51,17 @@ def test_bands_and_bounds_hold_as_often_as_stated(stages: Stages, mixed: bool) -
     """All bands at once, the bounds of some runs. False alarm: 1e-4 each."""
     rng = np.random.default_rng(3)
     B, m, grid = 80, 400, RankGrid.of(300)
-    # The law is that of ranks up to 250, so that it is the same for both numbers of items.
-    law = np.bincount(log_normal_ranks(rng, 100_000, 250), minlength=301)[1:] / 100_000
-    truth = [float(grid.metric_values(metric) @ law) for metric in METRICS]
+    # The distribution is that of ranks up to 250, so that it is the same for both numbers of items.
+    mass = np.bincount(log_normal_ranks(rng, 100_000, 250), minlength=301)[1:] / 100_000
+    truth = [float(grid.metric_values(metric) @ mass) for metric in METRICS]
     held = covered = runs = 0
     for b in range(B):
-        R = rng.choice(np.arange(1, 301), size=m, p=law)
+        R = rng.choice(np.arange(1, 301), size=m, p=mass)
         n_items = np.where(mixed & (rng.random(m) < 0.5), 260, 300)
         rank, size = draw(rng, R, n_items, stages)
         problem = problem_of(rank, size, n_items, grid)
         found = compatible_set(problem, problem.cells.shares, stages=stages)
-        p = found.P @ law
+        p = found.P @ mass
         held += bool(((found.low <= p + 1e-12) & (p <= found.high + 1e-12)).all())
         if b % 10 == 0:
             runs += 1
@@ -77,15 +77,15 @@ def test_sizes_that_depend_on_nothing_need_no_design() -> None:
     """A foreign table of three sizes and some exact rows. False alarm 1e-4."""
     rng = np.random.default_rng(4)
     B, m, grid = 60, 600, RankGrid.of(300)
-    law = np.bincount(log_normal_ranks(rng, 100_000, 300), minlength=301)[1:] / 100_000
+    mass = np.bincount(log_normal_ranks(rng, 100_000, 300), minlength=301)[1:] / 100_000
     held = 0
     for _ in range(B):
-        R = rng.choice(np.arange(1, 301), size=m, p=law)
+        R = rng.choice(np.arange(1, 301), size=m, p=mass)
         size = rng.choice([10, 20, 50, 300], size=m)
         rank = 1 + rng.hypergeometric(R - 1, 300 - R, size - 1)
         problem = problem_of(rank, size, 300, grid)
         found = compatible_set(problem, problem.cells.shares)
-        p = found.P @ law
+        p = found.P @ mass
         held += bool(((found.low <= p + 1e-12) & (p <= found.high + 1e-12)).all())
     assert held >= stats.binom.ppf(1e-4, B, 0.95)
 
@@ -213,14 +213,14 @@ def test_impossible_counts_are_reported_and_still_bounded() -> None:
 
 
 def test_bounds_of_a_misfit_are_wide_and_hold_the_estimate() -> None:
-    """They look the surer the less they are worth if the bands move just until one law fits."""
+    """The less they are worth the surer they look, if bands stop at the first that fits."""
     table = RankTable.from_arrays(rank=np.repeat([1, 60, 100], 2000), n_sampled=100, n_items=5000)
     for found in estimate(table, ["recall@10", "ndcg@50", "mrr"], n_boot=0):
         assert any("no distribution of global" in note for note in found.diagnostics.notes)
         assert found.diagnostics.bounds is not None
         low, high = found.diagnostics.bounds
         assert low <= found.value <= high
-        assert high - low > 0.3  # .15 to .22 where the bands move just until one law fits
+        assert high - low > 0.3  # .15 to .22 where bands stop at the first that fits
 
 
 def test_very_different_numbers_of_candidates_are_said() -> None:

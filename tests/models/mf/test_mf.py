@@ -214,7 +214,7 @@ def test_the_best_epoch_is_kept_and_the_rate_falls(monkeypatch: pytest.MonkeyPat
     np.testing.assert_array_equal(two.item_factors, model.item_factors)
 
 
-def test_without_judges_everything_is_trained_on_to_the_end() -> None:
+def test_without_validation_users_everything_is_trained_on_to_the_end() -> None:
     model = MF("bpr", **QUICK | {"validation_share": 0.0}).fit(TRAIN)
     assert np.isnan(model.validations).all()
     assert model.best_epoch == len(model.losses) == 4
@@ -248,21 +248,21 @@ def test_a_set_of_one_is_no_sharing_and_a_huge_one_is_the_batch() -> None:
 
 
 @pytest.mark.parametrize("metric", ["ndcg@5", "recall@3", "auc", "mrr"])
-def test_judges_give_the_metric_of_exact_ranks(metric: str) -> None:
+def test_validation_users_give_the_metric_of_exact_ranks(metric: str) -> None:
     split = tr.split.ratio(data(idle=False), 0.3, seed=2)
     rng = np.random.default_rng(0)
     users, items = (rng.normal(size=(n, 3)).astype(np.float32) for n in (120, 40))
     items[7] = items[8]  # a tie
-    judges = ValidationUsers.of(
+    chosen = ValidationUsers.of(
         split.train, split.held_out, metric=parse(metric), n_sampled=None, seed=0
     )
     ranks = tr.rank(tr.FactorScorer(users, items), split, tr.Full())
     truth = parse(metric).per_user(ranks.user, ranks.rank, ranks.n_items)[1].mean()
     with on_all_cores() as each:
-        assert judges.evaluate_factors(users, items, each) == pytest.approx(truth, abs=0.002)
+        assert chosen.evaluate_factors(users, items, each) == pytest.approx(truth, abs=0.002)
 
 
-def test_sampled_judges_are_near_the_full_ones_and_repeat_themselves() -> None:
+def test_sampled_validation_users_are_near_the_full_ones_and_repeat_themselves() -> None:
     split = tr.split.ratio(data(idle=False), 0.3, seed=2)
     rng = np.random.default_rng(0)
     users, items = (rng.normal(size=(n, 3)).astype(np.float32) for n in (120, 40))
@@ -280,11 +280,11 @@ def test_sampled_judges_are_near_the_full_ones_and_repeat_themselves() -> None:
 
 def test_the_held_out_part_is_a_fifth_of_some_users() -> None:
     train, held = train_validation_split(TRAIN, share=0.25, seed=0)
-    judges = np.flatnonzero(held.user_counts)
+    chosen = np.flatnonzero(held.user_counts)
     long = np.flatnonzero(TRAIN.user_counts >= 2)
-    assert len(judges) == round(0.25 * len(long))
+    assert len(chosen) == round(0.25 * len(long))
     assert len(train) + len(held) == len(TRAIN)
-    for user in judges:
+    for user in chosen:
         n = TRAIN.user_counts[user]
         assert held.user_counts[user] == max(1, int(np.floor(0.2 * n + 0.5)))
         assert not np.isin(held.items_of(user), train.items_of(user)).any()

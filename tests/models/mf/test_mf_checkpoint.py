@@ -50,7 +50,7 @@ def test_training_goes_on_to_the_same_bits(tmp_path: Path, optimiser: str, share
 
 
 @pytest.mark.parametrize("first", [3, 4])
-def test_training_goes_on_although_its_last_epoch_was_judged_out_of_turn(
+def test_training_goes_on_although_its_last_epoch_was_validated_out_of_turn(
     tmp_path: Path, first: int
 ) -> None:
     settings = LONG | {"validation_every": 2, "lr_patience": 1}

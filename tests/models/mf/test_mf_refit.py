@@ -1,4 +1,4 @@
-"""Rates epoch by epoch, and training again on everything when the judges have chosen."""
+"""Rates epoch by epoch, and training again on everything when the validation users have chosen."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def by_epoch(used: list[float], epochs: int) -> list[float]:
     return rates[:, 0].tolist()
 
 
-def judged_by(monkeypatch: pytest.MonkeyPatch, values: list[float], **settings: Any) -> MF:
+def validated_by(monkeypatch: pytest.MonkeyPatch, values: list[float], **settings: Any) -> MF:
     rest = iter(values)
     monkeypatch.setattr(ValidationUsers, "evaluate_factors", lambda *_: next(rest))
     return MF("bpr", **JUDGED | settings).fit(TRAIN)
@@ -64,12 +64,12 @@ def test_rates_are_those_that_were_used(
     values: list[float],
     expected: list[float],
 ) -> None:
-    model = judged_by(monkeypatch, values, **settings)
+    model = validated_by(monkeypatch, values, **settings)
     assert by_epoch(used, 8) == expected
     assert model.rates.tolist() == expected
 
 
-def test_without_judges_the_loss_decides_on_the_rates(used: list[float]) -> None:
+def test_without_validation_users_the_loss_decides_on_the_rates(used: list[float]) -> None:
     settings = JUDGED | {"validation_share": 0.0, "epochs": 40, "learning_rate": 0.3}
     model = MF("bpr", **settings).fit(TRAIN)
     assert len(set(used)) > 2
@@ -80,9 +80,9 @@ def test_without_judges_the_loss_decides_on_the_rates(used: list[float]) -> None
 def test_a_refitted_model_has_the_epochs_and_rates_of_the_best_and_all_pairs(
     monkeypatch: pytest.MonkeyPatch, used: list[float], seed: int | None
 ) -> None:
-    judged = judged_by(monkeypatch, VALUES)
+    validated = validated_by(monkeypatch, VALUES)
     used.clear()
-    again = judged.refit(TRAIN, seed=seed)
+    again = validated.refit(TRAIN, seed=seed)
     assert by_epoch(used, 5) == RATES[:5]
     explicit = QUICK | {
         "epochs": 5, "validation_share": 0.0, "learning_rate": RATES[:5], "seed": seed or 0,
@@ -94,12 +94,12 @@ def test_a_refitted_model_has_the_epochs_and_rates_of_the_best_and_all_pairs(
     np.testing.assert_array_equal(again.item_factors, expected.item_factors)
 
 
-def test_the_judged_model_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    judged = judged_by(monkeypatch, VALUES)
-    factors, settings = judged.item_factors.copy(), judged.parameters()
-    assert not np.array_equal(judged.refit(TRAIN).item_factors, factors)
-    np.testing.assert_array_equal(judged.item_factors, factors)
-    assert judged.parameters() == settings
+def test_the_validated_model_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    validated = validated_by(monkeypatch, VALUES)
+    factors, settings = validated.item_factors.copy(), validated.parameters()
+    assert not np.array_equal(validated.refit(TRAIN).item_factors, factors)
+    np.testing.assert_array_equal(validated.item_factors, factors)
+    assert validated.parameters() == settings
 
 
 @pytest.mark.parametrize("kind", [list, tuple, np.array, lambda x: list(np.float32(x))])

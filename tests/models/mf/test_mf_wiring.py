@@ -21,9 +21,9 @@ from truerank.training.validation import ValidationUsers, train_validation_split
 from .test_mf import QUICK, TRAIN, data
 
 
-def judged(judges: ValidationUsers, users: Any, items: Any) -> float:
+def validated(chosen: ValidationUsers, users: Any, items: Any) -> float:
     with on_all_cores(1) as each:
-        return judges.evaluate_factors(users, items, each)
+        return chosen.evaluate_factors(users, items, each)
 
 
 def test_draws_and_shares_are_those_of_the_settings() -> None:
@@ -48,12 +48,12 @@ def test_draws_and_shares_are_those_of_the_settings() -> None:
 
 
 @pytest.mark.parametrize("n", [None, 5])
-def test_the_judges_rank_among_as_many_as_the_settings_say(n: int | None) -> None:
+def test_validation_users_rank_among_as_many_as_the_settings_say(n: int | None) -> None:
     settings = QUICK | {"epochs": 1, "validation_metric": "mrr", "seed": 2}
     model = MF("bpr", validation_negatives=n, **settings).fit(TRAIN)
     learned, held = train_validation_split(TRAIN, share=0.1, seed=2)
-    judges = ValidationUsers.of(learned, held, metric=parse("mrr"), n_sampled=n, seed=2)
-    assert model.validations[0] == judged(judges, model.user_factors, model.item_factors)
+    chosen = ValidationUsers.of(learned, held, metric=parse("mrr"), n_sampled=n, seed=2)
+    assert model.validations[0] == validated(chosen, model.user_factors, model.item_factors)
 
 
 @pytest.mark.parametrize("n", [10, 1000])
@@ -63,8 +63,8 @@ def test_the_best_item_stays_the_best_among_any_sample(n: int) -> None:
     ids = {"user_ids": np.arange(3), "item_ids": np.arange(6)}
     train = tr.Interactions.from_arrays([0, 1, 2], [5, 5, 5], **ids)
     held = tr.Interactions.from_arrays([0, 1, 2], [0, 0, 0], **ids)
-    judges = ValidationUsers.of(train, held, metric=parse("recall@1"), n_sampled=n, seed=0)
-    assert judged(judges, users, items) == 1.0
+    chosen = ValidationUsers.of(train, held, metric=parse("recall@1"), n_sampled=n, seed=0)
+    assert validated(chosen, users, items) == 1.0
 
 
 def test_sampled_ranks_are_those_of_all_candidates_in_the_mean() -> None:
@@ -73,11 +73,11 @@ def test_sampled_ranks_are_those_of_all_candidates_in_the_mean() -> None:
     ids = {"user_ids": [0], "item_ids": np.arange(6)}
     train, held = (tr.Interactions.from_arrays([0], [i], **ids) for i in (5, 2))
     rank = tr.metrics.Metric("rank", function=lambda rank: np.asarray(rank, dtype=float))
-    judges = ValidationUsers.of(train, held, metric=rank, n_sampled=20_000, seed=0)
-    assert judged(judges, users, items) == pytest.approx(3.0, abs=0.07)
+    chosen = ValidationUsers.of(train, held, metric=rank, n_sampled=20_000, seed=0)
+    assert validated(chosen, users, items) == pytest.approx(3.0, abs=0.07)
 
 
-def test_judges_without_enough_candidates_are_left_out() -> None:
+def test_validation_users_without_enough_candidates_are_left_out() -> None:
     """User 0 has all but two items, and cannot say anything about the first five."""
     X = np.zeros((30, 12), bool)
     X[0, :11], X[1:, :4] = True, True

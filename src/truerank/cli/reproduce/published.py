@@ -1,4 +1,4 @@
-"""``truerank reproduce published``: printed numbers of models, made again."""
+"""``truerank reproduce published``: published numbers of models, reproduced."""
 
 from __future__ import annotations
 

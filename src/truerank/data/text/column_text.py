@@ -78,7 +78,7 @@ def as_numbers(column: pa.ChunkedArray, *, name: str, delimiter: str) -> pa.Chun
 
 
 def _no_number(column: pa.ChunkedArray) -> Any:
-    """The first value that is no number."""
+    """The first value that is not a number."""
     for value in column.drop_null():
         try:
             float(str(value))

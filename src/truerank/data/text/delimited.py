@@ -41,7 +41,7 @@ def find_delimiter(start: str, path: object, *, one_column: bool = False) -> str
     if one_column:
         return ","
     raise FileFormatError(
-        f"{path} has no comma, tab, semicolon, pipe, '::' or blank in every one of its first "
+        f"{path} has no comma, tab, semicolon, pipe, '::' or space in every one of its first "
         "lines; name what divides its columns with " + option("delimiter")
     )
 

@@ -1,4 +1,4 @@
-"""A text file as a stream of UTF-8, whatever it was packed with and written in."""
+"""A text file as a stream of UTF-8, whatever its compression and encoding."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PACKED = {
     b"\xfd7zXZ\x00": "xz",
     b"PK\x03\x04": "zip",
 }
-"""How packed files start; names say less, since people rename files."""
+"""How compressed files start; names say less, since people rename files."""
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),

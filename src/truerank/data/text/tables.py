@@ -53,7 +53,7 @@ class TextTable:
     """A delimited text file that was looked at, but not read.
 
     Attributes:
-        path: The file, plain or packed.
+        path: The file, plain or compressed.
         encoding: What it is written in.
         guessed: Whether that is a guess.
         delimiter: What divides its columns.
@@ -156,7 +156,7 @@ class TextTable:
                 table = table.set_column(at, name, ids)
                 if merged:
                     warnings.warn(
-                        f"{merged:,} ids of column {name!r} differ from others only by blanks "
+                        f"{merged:,} ids of column {name!r} differ from others only by spaces "
                         "around them, and were taken for the same",
                         DataWarning,
                         stacklevel=2,

@@ -6,7 +6,7 @@ sampled items, or in lists cut after 100, run up to 100 at full density and stop
 The rule. Let :math:`M` be the largest rank of :math:`N` candidates, :math:`M \le N / 2`. For a
 ratio :math:`q > 1`, :math:`a` rows have a rank above :math:`M / q^2` and :math:`b` of them one
 above :math:`M / q`. Assume that the hazard of the logarithm of ranks, :math:`r\,P(R = r \mid R
-\ge r)`, does not increase from :math:`M / q^2` to :math:`qM`: true of Zipf's laws and of every
+\ge r)`, does not increase from :math:`M / q^2` to :math:`qM`: true of Zipf's law and of every
 mixture of them. Then a rank above :math:`M / q` reaches :math:`q` times that with at least the
 chance :math:`p` that one above :math:`M / q^2` had, and the chance of :math:`b` or more that far
 and none beyond is at most
@@ -18,15 +18,15 @@ and none beyond is at most
 
 :math:`M` is found in the data and several ratios are tried, so this is multiplied by :math:`N /
 2` and by the number of ratios. An alarm is raised where the product is below one in a million: so
-often at most is it false, for independent rows under that law. A geometric law has a lighter
-tail; of :math:`n` such rows :math:`b^2 / a \approx n^{1/4}`, which alarms once in some forty
-tables of 6,000. Where the hazard of real exact ranks does increase it does so towards :math:`N`
-(uniform ranks, tied blocks at their mean rank), and then :math:`M > N / 2`: of 20 models on 8
-public data sets none alarms. Tied blocks counted in the target's favour can, and so can a
+often at most is it false, for independent rows of that kind. A geometric distribution has a
+lighter tail; of :math:`n` such rows :math:`b^2 / a \approx n^{1/4}`, which alarms once in some
+forty tables of 6,000. Where the hazard of real exact ranks does increase it does so towards
+:math:`N` (uniform ranks, tied blocks at their mean rank), and then :math:`M > N / 2`: of 20 models
+on 8 public data sets none alarms. Tied blocks counted in the target's favour can, and so can a
 catalogue whose larger half is never held out nor recommended: ranks that really end there.
 
-A second rule needs no law: of a model that puts 95 in 100 targets into the first twentieth of the
-catalogue, 200 rows in a row do so once in 28,000 tables. So many rows without one beyond are
+A second rule assumes no shape: of a model that puts 95 in 100 targets into the first twentieth of
+the catalogue, 200 rows in a row do so once in 28,000 tables. So many rows without one beyond are
 suspected as well.
 """
 

@@ -24,7 +24,7 @@ class RankUnbiased:
                \qquad \hat T = \sum_r \tilde P(r)\, F(\hat R(r))
 
     Unbiased for the rank, with or without replacement, hence for auc; not for a top-K metric,
-    which is no linear function of the rank. Any mixture of sizes.
+    which is not a linear function of the rank. Any mixture of sizes.
     """
 
     def values(self, problem: Problem, metrics: list[Metric], shares: Float) -> Float:

@@ -18,7 +18,7 @@ class MinimumError(LinearCorrection):
                + \frac1M \sum_R \mathrm{Var}[x_r \mid R],
 
     a bound on the expected squared error of :math:`\hat T = \sum_r \tilde P(r)\, x_r`. Against BV,
-    the weight of the variance is no parameter: it is 1/M, alike for all ranks. With
+    the weight of the variance is not a parameter: it is 1/M, alike for all ranks. With
     :math:`A_{Rr} = P(r \mid R)`, :math:`D = \mathrm{diag}\,P(R)` and
     :math:`\Lambda_1 = \mathrm{diag} \sum_R P(r \mid R)` the solution is
 

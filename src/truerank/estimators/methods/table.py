@@ -41,6 +41,9 @@ METHODS: dict[str, Callable[..., Estimator]] = {
 SLOW_TO_REFIT = frozenset({"mes", "bv-mes", "mn-mes"})
 """Methods that solve a convex problem per resample; they get fewer resamples by default."""
 
+WITHOUT_DISTRIBUTION = frozenset({"cls"})
+"""Methods that correct each metric by itself and tell no distribution of ranks."""
+
 
 def make_method(name: str, parameters: dict[str, Any]) -> Estimator:
     """The method of this name with these parameters, or a sentence with the nearest name."""

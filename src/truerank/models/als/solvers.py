@@ -223,7 +223,7 @@ def _run(
         solved = False
     if not solved:
         raise InvalidDataError(
-            f"the equations are too badly conditioned for {fixed.dtype}: the penalty reg is too "
+            f"the equations are too badly conditioned for {fixed.dtype}: the penalty l2 is too "
             "small for these weights; raise it or ask for dtype='float64'"
         )
 

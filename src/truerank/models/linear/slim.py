@@ -147,7 +147,7 @@ def _rows_to_keep(n: int, itemsize: int) -> int:
 
 
 def _with_gram(X: sparse.csr_array, dtype: np.dtype[Any], executor: Threads) -> Any:
-    """The data as the kernels want them, with the dearest rows of X'X computed once."""
+    """The data as the kernels want them, with the most expensive rows of X'X computed once."""
     from truerank.models.linear.slim_kernels import GramRows, fill_gram_rows
     from truerank.models.neighbours.search import csr_parts
 

@@ -79,7 +79,7 @@ def solve_columns(
         size = _choose(data, column, product, screen, l1, item)
         whole = len(data.kept) == n and 4 * size > n
         if whole:
-            # Every item has its place; who is no candidate has no diagonal, and never moves.
+            # Every item has its place; who is not a candidate has no diagonal, and never moves.
             for i in range(n):
                 diagonal[i] = 0.0
             for c in range(size):

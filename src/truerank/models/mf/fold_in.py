@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from truerank.arrays import Float32
-from truerank.execution import available_cores
 from truerank.models.mf.learner import unit
 from truerank.models.mf.steps import Steps
-from truerank.numerics.threads import on_all_cores
+from truerank.numerics.threads import available_cores, on_all_cores
 from truerank.rng import Stream, Training, addresses
 from truerank.training.objective import Objective
 from truerank.training.optimisers import Step, Table

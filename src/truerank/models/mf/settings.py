@@ -165,7 +165,7 @@ def check_fits(
 
 
 def likely_cause(loss: Loss, similarity: str, rate: float, temperature: float | None) -> str:
-    """What to say, and to try, when the loss is no number."""
+    """What to say, and to try, when the loss is not a number."""
     if isinstance(loss, str) and similarity == "dot" and loss in UNBOUNDED:
         return (
             f"the loss {loss!r} has no minimum with dot products, because {UNBOUNDED[loss]}; use "

@@ -146,7 +146,7 @@ def are_counts(names: Iterable[str]) -> bool:
 def counts_refused(name: str) -> InvalidDataError:
     """The sentence for counts where rows are needed."""
     return InvalidDataError(
-        f"{name} holds counts (a column n_rows, and no user); compare, plan and whoever asks about "
+        f"{name} holds counts (a column n_rows, and no user); compare, plan and all that asks about "
         "users need tables: one row for each user and held-out item, as "
         + Message(
             "RankTable.to_parquet writes them; tr.estimate takes counts, as tr.RankCounts",
@@ -216,7 +216,7 @@ def read_table(path: str | Path, **options: Any) -> RankTable:
         path: A Parquet file written by :meth:`RankTable.to_parquet`; or a Parquet, CSV or TSV
             file with a column of ranks.
         options: As in :func:`read_ranks`; None counts as not given. A file of ours needs none
-            and takes none: it says itself how its ranks were made.
+            and takes none: it records how its ranks were made.
     """
     file = Path(path)
     given = {name: value for name, value in options.items() if value is not None}
@@ -227,7 +227,7 @@ def read_table(path: str | Path, **options: Any) -> RankTable:
             raise InvalidArgumentError(
                 next(iter(given)),
                 next(iter(given.values())),
-                f"left out: {file} is a rank table of truerank and says itself how its ranks "
+                f"left out: {file} is a rank table of truerank and records how its ranks "
                 "were made",
             )
         return RankTable.from_parquet(file)

@@ -44,7 +44,7 @@ class TableSource:
     ) -> Self:
         """A pandas, polars or pyarrow frame, or the path of a Parquet or delimited text file.
 
-        Text may be packed (:func:`truerank.data.frames.read_csv`); its ids stay text. Its
+        Text may be compressed (:func:`truerank.data.frames.read_csv`); its ids stay text. Its
         delimiter and encoding are found unless they are named.
         """
         if isinstance(source, str | Path):
@@ -101,7 +101,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def first_line(path: Path) -> str:
-    """The first line of a text file, plain or packed; empty where there is none."""
+    """The first line of a text file, plain or compressed; empty where there is none."""
     with reading(path, "delimited text"):
         start = read_start(path).decode("utf-8", errors="replace")
     return next((line for line in start.splitlines() if line.strip()), "")

@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
+from truerank.arrays import Ids
 from truerank.comparison.alignment import Alignment, align
 from truerank.comparison.caveats import caveats_of
 from truerank.comparison.corrections import adjust
@@ -18,11 +19,14 @@ from truerank.data.id_order import distinct_ids
 from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidArgumentError, InvalidDataError, joined, option
 from truerank.estimators import Estimate, Sample, estimate, prepare
+from truerank.estimators.bounds.certified import is_certified
 from truerank.estimators.estimate_metrics import check_resamples
 from truerank.estimators.population import Population, checked_population
+from truerank.estimators.samples import FEW_BLOCKS, blocks_sharing
 from truerank.execution import Progress
 from truerank.metrics import Metric, MetricLike, as_metric
 from truerank.ranking import RankTable
+from truerank.ranking.user_blocks import user_blocks
 
 Estimates = Mapping[str, Mapping[str, Estimate]]
 """By model and metric."""
@@ -86,8 +90,9 @@ def compare(
     wanted = _metrics(metrics)
     given = _checked(tables, baseline, confidence, n_boot)
     population = checked_population(population)
-    rows = _aligned(given, align)
+    rows, ids = _aligned(given, align)
     samples = {name: _prepared(tables[name], table) for name, table in rows.items()}
+    samples = _by_common_blocks(samples, ids, wanted)
     n_population = _common_population(rows) if population == "finite" else None
     estimates, resampled = {}, {}
     with Progress("estimating", total=len(rows), enabled=progress) as bar:
@@ -143,17 +148,34 @@ def _prepared(given: RankTable | Sample, aligned: RankTable) -> Sample:
     return given if known and isinstance(given, Sample) else prepare(aligned)
 
 
-def _aligned(tables: Mapping[str, RankTable], how: Alignment) -> dict[str, RankTable]:
+def _aligned(tables: Mapping[str, RankTable], how: Alignment) -> tuple[dict[str, RankTable], Ids]:
     """The tables on the same rows, with users of text numbered in their order, once for all.
 
-    Nothing but that order counts from here on, and numbers are found again much faster.
+    Nothing but that order counts from here on, and numbers are found again much faster. Also the
+    ids as they were.
     """
     rows = align(tables, how)  # the argument of compare() has the function's name
-    first = next(iter(rows.values()))
-    if first.user.dtype.kind not in "iu":
-        number = distinct_ids(first.user)[1]
+    rows = {name: table.without_weightless_users() for name, table in rows.items()}
+    ids = next(iter(rows.values())).user
+    if ids.dtype.kind not in "iu":
+        number = distinct_ids(ids)[1]
         rows = {name: replace(table, user=number) for name, table in rows.items()}
-    return {name: table.without_weightless_users() for name, table in rows.items()}
+    return rows, ids
+
+
+def _by_common_blocks(
+    samples: dict[str, Sample], ids: Ids, metrics: list[Metric]
+) -> dict[str, Sample]:
+    """Where users of some table share their rivals, all tables are resampled by these blocks."""
+    numbers = {name: blocks_sharing(sample.ranks) for name, sample in samples.items()}
+    shared = [samples[name] for name, n_blocks in numbers.items() if n_blocks]
+    if all(is_certified(sample, metric) for sample in shared for metric in metrics):
+        return samples  # nothing depends on the rivals
+    fewest = min(n_blocks for n_blocks in numbers.values() if n_blocks)
+    _, block = np.unique(user_blocks(ids, fewest), return_inverse=True)
+    if block.max() + 1 < FEW_BLOCKS:
+        return {name: replace(sample, block=None) for name, sample in samples.items()}
+    return {name: replace(s, block=block, common=True) for name, s in samples.items()}
 
 
 def _common_population(tables: Mapping[str, RankTable]) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,12 @@ from numpy.typing import NDArray
 from truerank.arrays import Float
 from truerank.deprecation import renamed_parameters
 from truerank.errors import DataWarning, InvalidArgumentError, InvalidDataError, option
+from truerank.estimators.bounds.certified import (
+    certified_bounds,
+    certified_values,
+    design_variance,
+    is_certified,
+)
 from truerank.estimators.diagnostics import diagnose, exact_diagnostics
 from truerank.estimators.finite import finite_note, finite_ratio, sampled_fraction, user_part
 from truerank.estimators.methods.table import (
@@ -99,8 +105,16 @@ def estimate(
         found = [_about(e, population, finite_ratio(fraction, e.replicates), sample) for e in joint]
         return [_said(e, unresampled) for e in found]
     results: dict[int, Estimate] = {}
+    if method == "auto" and not parameters:
+        for i, metric in enumerate(wanted):
+            if is_certified(sample, metric):
+                one = _certified(sample, metric, n_drawn, seed, confidence)
+                ratio = finite_ratio(fraction, one.replicates)
+                if ratio < 1 and one.std_error > 0:
+                    ratio = max(ratio, design_variance(sample, metric) / one.std_error**2)
+                results[i] = _said(_about(one, population, min(ratio, 1.0), sample), unresampled)
     drawn = (n_drawn, seed, paired)
-    for weighting, positions in _grouped(wanted, sample):
+    for weighting, positions in _grouped(wanted, sample, results):
         shares, factors = sample.shares(
             weighting.row_weights, n_boot=n_drawn, seed=seed, paired=paired
         )
@@ -198,10 +212,35 @@ def check_resamples(n_boot: int, *, fewest: int) -> None:
         )
 
 
-def _grouped(metrics: list[Metric], sample: Sample) -> list[tuple[Weighting, list[int]]]:
+def _certified(
+    sample: Sample, metric: Metric, n_boot: int, seed: int, confidence: float
+) -> Estimate:
+    """A metric that a screen certifies: a sum over exact ranks, and bounds that hold for sure."""
+    values = certified_values(sample, metric)
+    found = sample.resampled_means(values, sample.row_weights(metric), n_boot=n_boot, seed=seed)
+    low, high = certified_bounds(sample, metric, confidence)
+    said = (
+        f"certified by the screen: for these users {metric} is at least {low:.6g}, from exact "
+        f"ranks alone; targets that were screened out add at most {high - low:.2g} at "
+        f"{confidence:.0%} confidence"
+    )
+    notes = Diagnostics(
+        bounds=(low, high),
+        suspicions=sample.suspicions,
+        scored=sample.n_scored,
+        notes=tuple(filter(None, [*sample.suspicions, said, sample.ranks.adapted])),
+    )
+    return _result(metric, np.clip(found, *metric.limits), notes, sample.n_users, "auto")
+
+
+def _grouped(
+    metrics: list[Metric], sample: Sample, done: Collection[int]
+) -> list[tuple[Weighting, list[int]]]:
     """Metrics that weigh the rows alike share one fit; with one target a user, all do."""
     groups: dict[int, tuple[Weighting, list[int]]] = {}
     for i, metric in enumerate(metrics):
+        if i in done:
+            continue
         weighting = sample.weighting(sample.row_weights(metric))
         groups.setdefault(id(weighting), (weighting, []))[1].append(i)
     return list(groups.values())
@@ -276,9 +315,12 @@ def _from_exact_ranks(
             results.append(_result(metric, found, notes, sample.n_users, "exact"))
         return results
     weight = table.user_weight
-    n_users = len(weight)
+    n_users, n_units = len(weight), len(weight)
     number, one = np.arange(n_users), np.zeros(n_users, np.int64)
-    drawn = UserResamples(n_users, n_boot, seed)
+    if sample.common and sample.block is not None and sample.user is not None:
+        n_units = sample.n_units
+        number[sample.user] = sample.block
+    drawn = UserResamples(n_units, n_boot, seed)
     weights = drawn.sums(one, number, weight, 1)[0]
     for metric in metrics:
         _, values = table.per_user(metric)

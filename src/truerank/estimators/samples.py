@@ -25,6 +25,7 @@ from truerank.estimators.resampling import UserResamples
 from truerank.metrics import Metric
 from truerank.ranking.counts import RankCounts
 from truerank.ranking.table import RankTable
+from truerank.ranking.user_blocks import user_blocks
 from truerank.rng import Stream, checked_seed, stream
 
 NO_BUCKETS = (
@@ -46,6 +47,9 @@ class Sample:
         n_targets: Held-out items of each entry's user.
         weight: Weight of each entry.
         worth: Rows of equal weight that each entry's weight is worth: 1 for a row.
+        block: Number of the block of users that shares its rivals; None where nobody does.
+        common: Whether all tables of a comparison are resampled by these blocks, so that resamples
+            belong together whatever depends on shared rivals.
     """
 
     ranks: RankTable | RankCounts
@@ -54,6 +58,8 @@ class Sample:
     n_targets: Int
     weight: Float
     worth: Float
+    block: Int | None = None
+    common: bool = False
     _weightings: list[Weighting] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
@@ -69,13 +75,14 @@ class Sample:
             worth = ranks.n_rows.astype(np.float64)
             worth[some] = ranks.weight[some] ** 2 / ranks.squared_weight[some]
             bucket = _occupied(ranks)
-            return cls(ranks, bucket, ranks.n_users, ranks.n_targets, ranks.weight, worth)
+            block = bucket if blocks_sharing(ranks) else None
+            return cls(ranks, bucket, ranks.n_users, ranks.n_targets, ranks.weight, worth, block)
         user = _numbered(ranks.user)
         n_users = int(user.max()) + 1
         one = np.broadcast_to(np.int64(1), len(user))  # takes no memory
         n_targets = one if n_users == len(user) else np.bincount(user)[user]
         worth = np.broadcast_to(np.float64(1), len(user))
-        return cls(ranks, user, n_users, n_targets, ranks.weight, worth)
+        return cls(ranks, user, n_users, n_targets, ranks.weight, worth, _blocks(ranks))
 
     # ---------------------------------------------------------------- what is made once
 
@@ -175,7 +182,8 @@ class Sample:
         columns = np.empty((len(self.cells), n_boot + 1))
         columns[:, 0] = self._by_cell(row_weights)
         factors = np.full(n_boot + 1, columns[:, 0].sum() / self.total)
-        if n_boot and not paired and self.one_row_each and self._equal(row_weights):
+        alone = self.block is None and not paired
+        if n_boot and alone and self.one_row_each and self._equal(row_weights):
             # Only the counts of the cells matter.
             p = columns[:, 0] / columns[:, 0].sum()
             for b in range(1, n_boot + 1):
@@ -185,7 +193,7 @@ class Sample:
                 weights = self._drawn_weights(b, seed)
                 columns[:, b] = np.bincount(self.cell, weights, len(self.cells))
         elif n_boot:
-            user = self._resampled(paired=paired)
+            user = self._resampled(paired=paired) if self.block is None else self.block
             drawn = UserResamples(self.n_units, n_boot, seed)
             columns[:, 1:] = drawn.sums(self.cell, user, row_weights, len(self.cells))
             if not (self.one_row_each and np.ptp(self.weight) == 0):
@@ -204,9 +212,10 @@ class Sample:
         checked_seed(seed)
         found = np.empty(n_boot + 1)
         found[0] = _sum(row_weights * values) / self.total
-        if n_boot and self.user is not None:
-            user, one = self.user, np.zeros(len(self.user), np.int64)
-            drawn = UserResamples(self.n_units, n_boot, seed)
+        user = self.block if self.common else self.user
+        if n_boot and user is not None:
+            one = np.zeros(len(user), np.int64)
+            drawn = UserResamples(self.n_units if self.common else self.n_known, n_boot, seed)
             each = np.asarray(self.weight / self.n_targets)
             sums = drawn.sums(one, user, row_weights * values, 1)[0]
             found[1:] = sums / drawn.sums(one, user, each, 1)[0]
@@ -224,7 +233,12 @@ class Sample:
 
     @property
     def n_units(self) -> int:
-        """Of what is resampled whole: users, or the buckets that hold them."""
+        """Of what is resampled whole: users, or the blocks or buckets that hold them."""
+        return self.n_known if self.block is None else int(self.block.max()) + 1
+
+    @property
+    def n_known(self) -> int:
+        """Users, or the buckets that hold them."""
         if isinstance(self.ranks, RankCounts) and self.user is not None:
             return int(self.user.max()) + 1
         return self.n_users
@@ -366,6 +380,25 @@ def prepare(ranks: RankTable | RankCounts | Sample) -> Sample:
         "table", type(ranks).__name__, "a RankTable or RankCounts",
         "make one with tr.rank or tr.RankTable.from_arrays",
     )  # fmt: skip
+
+
+def blocks_sharing(ranks: RankTable | RankCounts) -> int | None:
+    """How many blocks of users met the same rivals, so that errors go together; None for none."""
+    stages = ranks.header.stages
+    return None if stages is None else stages.n_blocks
+
+
+FEW_BLOCKS = 20
+"""Fewer blocks than this tell nothing of how much they differ: users are resampled, with a note."""
+
+
+def _blocks(table: RankTable) -> Int | None:
+    """Number of each row's block, from 0; None where no rivals are shared, or by too few blocks."""
+    n_blocks = blocks_sharing(table)
+    if n_blocks is None:
+        return None
+    _, number = np.unique(user_blocks(table.user, n_blocks), return_inverse=True)
+    return number if number.max() + 1 >= FEW_BLOCKS else None
 
 
 def _sum(values: Float) -> float:

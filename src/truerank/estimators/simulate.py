@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from truerank.arrays import Int
 from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.ranking import Adaptive, Full, Header, RankTable, Sampled, Users
+from truerank.ranking import Adaptive, Full, Header, RankTable, Sampled, Screened, Users
 from truerank.ranking.adaptive_budget import PILOT_ROWS, Budget
 from truerank.ranking.stages import Stages, follow_stages
 from truerank.rng import Stream, addresses, stream
@@ -20,12 +20,14 @@ from truerank.rng import Stream, addresses, stream
 
 def simulate(
     exact: RankTable,
-    design: Full | Sampled | Adaptive | Users,
+    design: Full | Sampled | Adaptive | Screened | Users,
     *,
     seed: int = 0,
     stages: Stages | None = None,
 ) -> RankTable:
-    """The table that the design would give, its samples drawn anew.
+    """The table that the design would give, its samples drawn anew: for each row by itself.
+
+    So of a design whose users share their rivals everything is as it would be but that.
 
     A nested sample meets the better rivals in the order of an urn: hypergeometric steps without
     replacement, binomial steps with. Memory: a few numbers per row.
@@ -50,11 +52,11 @@ def simulate(
         n_sampled=size,
         n_items=exact.n_items,
         weight=exact.weight,
-        n_scored=size,
+        n_scored=_scored(design, stages, size, exact.n_items),
         header=Header(
             design=design,
             stages=stages,
-            replacement=design.replacement,
+            replacement=bool(getattr(design, "replacement", False)),
             seed=seed,
             ties=exact.header.ties,
             candidates=exact.header.candidates,
@@ -64,13 +66,20 @@ def simulate(
     )
 
 
+def _scored(design: object, stages: Stages, size: Int, n_items: Int) -> Int:
+    """Items scored: in a screen, whoever comes to its end is ranked anew among all items."""
+    if not isinstance(design, Screened) or len(stages.sizes) == 1:
+        return size
+    return np.where(size >= n_items, size + stages.sizes[-2], size)
+
+
 def _grown(
-    exact: RankTable, design: Sampled | Adaptive, seed: int, stages: Stages | None
+    exact: RankTable, design: Sampled | Adaptive | Screened, seed: int, stages: Stages | None
 ) -> tuple[Stages, Int, Int]:
     """Stages, ranks and sample sizes. A pilot's samples are its rows' own, as in ranking."""
     n_items = int(exact.n_items.max())
     generator = stream(seed, Stream.NEGATIVES, len(exact))
-    draw = _Draw(exact, design.replacement, generator)
+    draw = _Draw(exact, bool(getattr(design, "replacement", False)), generator)
     rest = np.arange(len(exact))
     if stages is None and isinstance(design, Adaptive) and design.limited:
         pilot = stream(seed, Stream.PILOT).permutation(len(exact))[:PILOT_ROWS]

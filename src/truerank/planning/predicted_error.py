@@ -34,7 +34,7 @@ from truerank.estimators.simulate import simulate
 from truerank.metrics import Metric
 from truerank.planning.distributions import RankDistribution
 from truerank.planning.trials import TRIAL_COLUMNS, auto_values
-from truerank.ranking import Adaptive, Full, RankTable, Sampled
+from truerank.ranking import Adaptive, Full, RankTable, Sampled, Screened
 from truerank.ranking.designs import InnerDesign
 from truerank.rng import Stream, stream
 
@@ -161,7 +161,7 @@ class _Trials:
 
 
 def _tried(
-    design: Sampled | Adaptive,
+    design: Sampled | Adaptive | Screened,
     distributions: list[RankDistribution],
     metric: Metric,
     users: tuple[int, ...],

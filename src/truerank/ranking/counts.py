@@ -162,7 +162,8 @@ class RankCounts:
         if len(table) and not table.weight.max() > 0:
             table = table[:0]  # so that shards add up, whoever is in them
         shared = len(table) > table.n_users
-        keep = shared if bucket is None else bucket
+        n_blocks = None if table.header.stages is None else table.header.stages.n_blocks
+        keep = (shared or n_blocks is not None) if bucket is None else bucket
         plain = not (shared or keep) and len(table) > 0 and bool(np.all(table.weight == 1.0))
         if plain and np.array_equal(table.n_scored, table.n_sampled):
             return cls._of_plain_rows(table)
@@ -174,7 +175,7 @@ class RankCounts:
             if shared:
                 columns["n_targets"] = np.bincount(number)[number]
             if keep:
-                columns["bucket"] = user_blocks(users)[number]
+                columns["bucket"] = user_blocks(users, min(n_blocks or BUCKETS, BUCKETS))[number]
         return cls._grouped(columns, table.header)
 
     @classmethod

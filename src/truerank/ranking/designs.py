@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from truerank.checks import whole_number
 from truerank.deprecation import old_name
 from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.ranking.screening.certificate import certified_stages
 from truerank.ranking.stages import Stages
+from truerank.ranking.user_blocks import BUCKETS, blocks_for
 
 
 class _Recorded:
@@ -87,9 +89,18 @@ class Sampled(_Recorded):
         """``n``, or what the default is in a catalogue of ``n_items``."""
         return _fitted(N, n_items) if self.n is None else self.n
 
-    def stages(self, n_items: int) -> Stages:
-        """One stage, after which nobody goes on."""
-        return Stages(np.array([self.first_size(n_items)]), np.array([0]), np.array([1.0]))
+    def stages(self, n_items: int, n_users: int | None = None) -> Stages:
+        """One stage, after which nobody goes on.
+
+        Args:
+            n_items: Candidates there are; items of the catalogue where rivals are ``shared``.
+            n_users: Users there are, which matters for how many blocks of them share rivals.
+        """
+        size = np.array([min(self.first_size(n_items), n_items)])
+        n_blocks = None
+        if self.shared is not None:
+            n_blocks = BUCKETS if n_users is None else blocks_for(n_users, self.shared)
+        return Stages(size, np.array([0]), np.array([1.0]), n_blocks)
 
     def levels(self, n_items: int) -> Stages:
         """The old name of :meth:`stages`, until the next release."""
@@ -162,6 +173,17 @@ class Screened(_Recorded):
         if self.budget is not None or self.seconds is not None:
             return None
         return MISS if self.miss is None else self.miss
+
+    def stages(self, n_items: int, n_users: int | None = None) -> Stages:
+        """The stages in a catalogue of ``n_items``, for a typical model where there is a budget.
+
+        Args:
+            n_items: Items of the catalogue.
+            n_users: Users there are, which matters where ``shared`` is given.
+        """
+        shared = self.shared is not None and n_users is not None
+        n_blocks = blocks_for(n_users, self.shared) if shared else BUCKETS  # type: ignore[arg-type]
+        return certified_stages(self.k, self.certified or MISS, n_items, n_blocks)
 
     def describe(self) -> dict[str, Any]:
         """The design as plain values, for the header of the table."""

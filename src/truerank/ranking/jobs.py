@@ -118,7 +118,9 @@ class RankJob:
                 ranks = self.backend.fixed_negatives(rows, indptr - indptr[0], negatives)
                 size = np.diff(indptr) + 1
                 return Ranked(ranks, size, size)
-            case _:
+            case Screened():
+                raise InvalidArgumentError("screen", None, "there for a screened design")
+            case Sampled() | Adaptive():
                 stages = self.stages or self.design.stages(self.backend.n_items)
                 known = self.state
                 state = (

@@ -21,7 +21,6 @@ from truerank.ranking.backends.base import Backend
 from truerank.ranking.backends.select import backend_for, check_promise
 from truerank.ranking.columns import as_ids
 from truerank.ranking.designs import (
-    MISS,
     Adaptive,
     Design,
     FixedNegatives,
@@ -46,11 +45,9 @@ from truerank.ranking.request_checks import (
 )
 from truerank.ranking.rival_draws import continue_chances
 from truerank.ranking.rows import TargetRows
-from truerank.ranking.screening.certificate import certified_stages
 from truerank.ranking.screening.screened_ranks import Screen
 from truerank.ranking.stages import SampleState, Stages, follow_stages
 from truerank.ranking.table import RankTable
-from truerank.ranking.user_blocks import BUCKETS, blocks_for
 from truerank.rng import Stream, addresses, checked_seed
 from truerank.split import Split
 from truerank.version import __version__
@@ -220,6 +217,7 @@ def _rank(
     check_sizes(inner, rows, user_ids)
     check_shared(inner, ties)
     check_promise(scorer, backend, rows)
+    stages: Stages | None
     if isinstance(inner, Screened) or (isinstance(inner, Sampled) and inner.shared):
         stages, ranked = _screened(inner, rows, backend, user_ids, seed, executor, progress)
     else:
@@ -288,14 +286,8 @@ def _screened(
 ) -> tuple[Stages, Ranked]:
     """The stages of a design whose users share their rivals, and what became of the rows."""
     n_users = 1 + int((rows.users[1:] != rows.users[:-1]).sum())
-    n_blocks = BUCKETS if design.shared is None else blocks_for(n_users, design.shared)
-    n_items = backend.n_items
-    if isinstance(design, Sampled):
-        size = np.array([min(design.first_size(n_items), n_items)])
-        stages = Stages(size, np.array([0]), np.array([1.0]), n_blocks)
-    else:
-        stages = certified_stages(design.k, design.certified or MISS, n_items, n_blocks)
-    screen = Screen.of(stages, n_items, rows.users, user_ids, seed)
+    stages = design.stages(backend.n_items, n_users)
+    screen = Screen.of(stages, backend.n_items, rows.users, user_ids, seed)
     order = screen.by_block(rows.users, rows.targets)
     job = RankJob(rows.take(order), backend, design, stages, screen=screen)
     found = Ranked.empty(len(rows))

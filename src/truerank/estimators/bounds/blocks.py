@@ -50,11 +50,16 @@ def one_block(problem: Problem, shares: Float, stages: Stages) -> Block:
     """Everything is one block; numbers of candidates are pooled to few strata."""
     cells = problem.cells
     group, n_items = _pool(cells.n_items, shares, MOST_STRATA // 8)
-    strata, stage = [], np.empty(len(cells), dtype=np.int64)
+    strata, stage, rank = [], np.empty(len(cells), dtype=np.int64), cells.rank.copy()
     for g, size in enumerate(n_items):
-        own = stages.capped(int(size), replacement=cells.replacement)
         inside = np.flatnonzero(group == g)
         n = cells.n_sampled[inside]
+        if stages.n_blocks is not None:
+            own = _of_candidates(stages, int(size))
+            stage[inside], rank[inside] = _at_stages(own, n, cells.n_items[inside], rank[inside])
+            strata.append(Stratum(int(size), own, float(shares[inside].sum())))
+            continue
+        own = stages.capped(int(size), replacement=cells.replacement)
         # A row that holds all its candidates ended at the last stage, whatever their number.
         at = np.where(n >= cells.n_items[inside], len(own.sizes) - 1, np.searchsorted(own.sizes, n))
         at = np.minimum(at, len(own.sizes) - 1)
@@ -66,7 +71,27 @@ def one_block(problem: Problem, shares: Float, stages: Stages) -> Block:
                 f"{', '.join(map(str, own.sizes))}); pass the design of this table, or none"
             )
         strata.append(Stratum(int(size), own, float(shares[inside].sum())))
-    return Block(strata, 1.0, stage, cells.rank, shares)
+    return Block(strata, 1.0, stage, rank, shares)
+
+
+def _of_candidates(stages: Stages, n_items: int) -> Stages:
+    """Stages of places in the catalogue as sizes of samples: the candidates' part of the places."""
+    part = n_items / max(int(stages.sizes[-1]), n_items)
+    sizes = np.maximum(2, np.rint(stages.sizes * part).astype(np.int64))
+    exact = stages.sizes[-1] >= n_items
+    sizes[-1] = n_items if exact else min(int(sizes[-1]), n_items - 1)
+    first = np.unique(sizes, return_index=True)[1]
+    max_rank = stages.max_rank[first].copy()
+    max_rank[-1] = 0
+    return Stages(sizes[first], max_rank, stages.continue_prob[first])
+
+
+def _at_stages(own: Stages, n: Int, n_items: Int, rank: Int) -> tuple[Int, Int]:
+    """The stage whose size is nearest, which varies a little by user, and r - 1 scaled to it."""
+    middle = np.sqrt(own.sizes[1:] * own.sizes[:-1].astype(np.float64))
+    at = np.where(n >= n_items, len(own.sizes) - 1, np.searchsorted(middle, n))
+    scaled = 1 + np.rint((rank - 1) * (own.sizes[at] - 1) / np.maximum(n - 1, 1))
+    return at, np.where(n >= n_items, rank, scaled).astype(np.int64)
 
 
 def block_for_each_size(problem: Problem, shares: Float) -> list[Block]:

@@ -229,7 +229,7 @@ def count_in_scores(
         if e < len(excluded) and excluded[e] == start + j:
             e += 1
         elif start + j != place:
-            rival = np.int64(names[start + j])
+            rival = int(names[start + j])
             where = compare_to_target(rival, scores[j], target, own, ties, user)
             better += where == ABOVE
             tied += where & 1
@@ -289,7 +289,7 @@ def count_in_tile(
                     continue
                 for j in range(start, stop):
                     if j != mine and low <= tile[k, j] <= high:
-                        rival = np.int64(items.names[first + j])
+                        rival = int(items.names[first + j])
                         exact = exact_dot(scorer.user, user, scorer.item, rival)
                         where = compare_to_target(rival, exact, target, own, block.ties, user)
                         block.better[row] += where == ABOVE

@@ -62,10 +62,12 @@ def certified_stages(k: int, miss: float, n_items: int, n_blocks: int) -> Stages
     Of all ladders of sizes, a quarter of an octave apart, the one with the fewest products for a
     typical model; each stage may miss an equal part of ``miss``.
     """
-    sizes = _ladder(n_items)
+    k, sizes = min(k, n_items), _ladder(n_items)
     best_cost, best = float(n_items), Stages(
-        np.array([n_items]), np.array([0]), np.array([1.0]), n_blocks
+        np.array([max(2, n_items)]), np.array([0]), np.array([1.0]), n_blocks
     )  # fmt: skip
+    if n_items <= PREPARATION:
+        return best
     for n_partial in range(1, MOST_STAGES):
         limits = np.array([_limit(k, miss / n_partial, n, n_items) for n in sizes.tolist()])
         share = _surviving(limits, sizes, n_items)

@@ -109,11 +109,16 @@ BY_HAND: dict[str, Stages] = {
 }
 
 
+def follow(chosen: Stages, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Screened() follows these stages, whatever it was asked for."""
+    monkeypatch.setattr(Screened, "stages", lambda design, n_items, n_users=None: chosen)
+
+
 @pytest.fixture
 def by_hand(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Stages:
-    """Screened() follows these stages, whatever it was asked for."""
+    """Screened() follows the stages of this name."""
     chosen = BY_HAND[request.param]
-    monkeypatch.setattr(api, "certified_stages", lambda *asked: chosen)
+    follow(chosen, monkeypatch)
     return chosen
 
 
@@ -364,7 +369,7 @@ def test_tiny_catalogues(n_items: int, monkeypatch: pytest.MonkeyPatch) -> None:
             (ItemItem(known.matrix(), sparse.csr_array(W)), by_items),
         ):
             chosen = random_stages(rng, n_items)
-            monkeypatch.setattr(api, "certified_stages", lambda *asked, s=chosen: s)
+            follow(chosen, monkeypatch)
             ties: Any = ("random", "optimistic", "pessimistic", "half")[case % 4]
             shared = Sampled(int(rng.integers(2, n_items + 2)), shared=int(rng.integers(1, 9)))
             for design in (shared,) if ties == "half" else (shared, Screened()):
@@ -634,7 +639,7 @@ def test_tiles_that_end_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
         users, items = np.arange(33), rng.integers(0, n_items, 33)
         for _ in range(3):
             chosen = random_stages(rng, n_items)
-            monkeypatch.setattr(api, "certified_stages", lambda *asked, s=chosen: s)
+            follow(chosen, monkeypatch)
             table = tr.rank_pairs(
                 FactorScorer(X, Y), users, items, Screened(), seed=1, executor=Serial()
             )

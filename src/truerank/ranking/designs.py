@@ -96,7 +96,7 @@ class Sampled(_Recorded):
             n_items: Candidates there are; items of the catalogue where rivals are ``shared``.
             n_users: Users there are, which matters for how many blocks of them share rivals.
         """
-        size = np.array([min(self.first_size(n_items), n_items)])
+        size = np.array([max(2, min(self.first_size(n_items), n_items))])
         n_blocks = None
         if self.shared is not None:
             n_blocks = BUCKETS if n_users is None else blocks_for(n_users, self.shared)

@@ -95,8 +95,10 @@ class Ladder:
 
 def plan_ladder(k: int, miss: float, n_items: int) -> Ladder:
     """The cheapest ladder that drops rank k with probability at most ``miss``."""
-    sizes, none = _ladder(n_items), np.empty(0)
-    best = Ladder(np.array([n_items]), none.astype(np.int64), none, float(n_items))
+    k, sizes, none = min(k, n_items), _ladder(n_items), np.empty(0)
+    best = Ladder(np.array([max(2, n_items)]), none.astype(np.int64), none, float(n_items))
+    if n_items <= PREPARATION:
+        return best
     for n_partial in range(1, MOST_STAGES):
         limits = _limits(k, miss / n_partial, sizes, n_items)
         shares = _surviving(limits, sizes, n_items)
@@ -132,7 +134,7 @@ def affordable_ladder(k: int, budget: float, n_items: int) -> Ladder:
 def _parts(budget: float, n_items: int) -> Ladder:
     """The budget in parts: for a first stage, one that is WIDER times as large, and the rest."""
     if budget < FIRST_PLACES / PARTS[0]:
-        only = np.array([max(1, min(int(budget), n_items))])
+        only = np.array([max(2, min(int(budget), n_items))])
         return Ladder(only, np.empty(0, np.int64), np.empty(0), float(only[0]))
     first, middle, last = (part * budget for part in PARTS)
     sizes = np.array([int(first), min(WIDER * int(first), n_items // 2), n_items])

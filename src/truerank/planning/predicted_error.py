@@ -18,6 +18,12 @@ For :math:`m` of :math:`M` users the sampling of users is added,
 with :math:`\sigma` the standard deviation of the metric over users. The covariance is negative:
 a smoothed estimate does not follow every chance of its users.
 
+The rows of a trial have rivals of their own, also where the design lets blocks of users share them.
+Shared draws make the errors of a block's rows alike, but the blocks stand evenly in one order of the
+catalogue and together see all of it alike, which does the opposite. Where every user has a list of
+their own, neither is much beside the bias of what the samples do not show; where all share one
+list, as with popularity, the error is smaller than predicted (docs/planning.md).
+
 All errors here are relative to the metric's value.
 """
 
@@ -45,7 +51,7 @@ TRIALS = 32
 """Trials per number of users, divided among the distributions."""
 
 SCHEDULE_TRIALS = 4
-"""Trials that share one adaptive schedule: making it takes as long as a trial or two."""
+"""Trials that share the stages of a budget: settling them takes as long as a trial or two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

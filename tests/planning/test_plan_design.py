@@ -194,8 +194,8 @@ def test_speed_is_measured() -> None:
     assert rates.measured
     assert rates.full > 1e4
     assert rates.sampled > 1e4
-    assert Rates(full=10.0, sampled=2.0).seconds(tr.Sampled(5), 20) == 10
-    assert Rates(full=10.0, sampled=2.0).seconds(tr.Full(), 20) == 2
+    assert RATES.seconds(tr.Sampled(5), 20) == 10
+    assert RATES.seconds(tr.Full(), 20) == 2
 
 
 # ---------------------------------------------------------------- mistakes

@@ -21,7 +21,7 @@ _UNTRIED = (
     "Designs that score less were not tried, since ranking everything is quick and precise enough: "
 )
 UNTRIED = Message(
-    _UNTRIED + "designs=[...] tries those you name.", _UNTRIED + "--design SPEC tries one."
+    _UNTRIED + "designs=[...] tries those you name.", _UNTRIED + "--try SPEC tries one."
 )
 
 

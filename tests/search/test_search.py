@@ -100,7 +100,7 @@ def test_sampled_ranks_are_corrected_and_their_price_is_stated() -> None:
     assert sampled.certainty.exact_error == pytest.approx(full.best.std_error, rel=0.1)
     assert sampled.certainty.std_error == pytest.approx(sampled.best.std_error)
     assert full.certainty is None
-    assert sampled.share_scored == pytest.approx(6 / (N_ITEMS - 3), rel=1e-6)
+    assert sampled.share_scored == pytest.approx(6 / N_ITEMS, rel=1e-6)
     assert "exact ranks of the same users would have left" in sampled.sentence
     assert "pairs were scored" not in full.sentence
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from truerank.errors import InvalidArgumentError
 from truerank.planning.numbers import is_finite
-from truerank.ranking import Adaptive, FactorScorer, Full, Sampled, rank_pairs
-from truerank.ranking.adaptive_budget import PILOT_ROWS
+from truerank.ranking import FactorScorer, Full, Sampled, rank_pairs
 from truerank.ranking.designs import InnerDesign
 from truerank.rng import Stream, stream
 
@@ -38,17 +37,15 @@ class Rates:
 
 
 def scored_pairs(design: InnerDesign, *, n_users: int, n_items: int, per_row: float) -> float:
-    """Pairs scored for the users, the pilot of an adaptive design with a budget included.
+    """Pairs scored for the users, each with one held-out item.
+
+    The pilot of an adaptive design with a budget costs nothing besides: its samples are part of the
+    table.
 
     >>> scored_pairs(Sampled(n=100), n_users=1_000, n_items=10**6, per_row=100.0)
     100000.0
     """
-    if isinstance(design, Full):
-        return float(n_users) * n_items
-    rows = n_users
-    if isinstance(design, Adaptive) and design.limited:
-        rows += 2 * min(n_users, PILOT_ROWS)  # scored about twice over before the table is
-    return per_row * rows
+    return float(n_users) * (n_items if isinstance(design, Full) else per_row)
 
 
 def rates_of(pairs_per_second: float | tuple[float, float] | None, n_items: int) -> Rates:

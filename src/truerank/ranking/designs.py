@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from truerank.checks import whole_number
 from truerank.deprecation import old_name
 from truerank.errors import InvalidArgumentError, InvalidDataError
-from truerank.ranking.screening.certificate import certified_stages
+from truerank.ranking.screening.certificate import affordable_ladder, certified_stages
 from truerank.ranking.stages import Stages
 from truerank.ranking.user_blocks import BUCKETS, blocks_for
 
@@ -183,6 +183,8 @@ class Screened(_Recorded):
         """
         shared = self.shared is not None and n_users is not None
         n_blocks = blocks_for(n_users, self.shared) if shared else BUCKETS  # type: ignore[arg-type]
+        if self.budget is not None:
+            return affordable_ladder(self.k, self.budget, n_items).stages(n_blocks)
         return certified_stages(self.k, self.certified or MISS, n_items, n_blocks)
 
     def describe(self) -> dict[str, Any]:

@@ -31,7 +31,15 @@ from truerank.ranking.designs import (
     recorded,
 )
 from truerank.ranking.header import CandidateRule, Header
-from truerank.ranking.jobs import BlockTask, Ranked, RankJob, RowDesign, rank_block, save_job
+from truerank.ranking.jobs import (
+    BlockTask,
+    Ranked,
+    RankJob,
+    RowDesign,
+    rank_block,
+    save_job,
+    shared_cost,
+)
 from truerank.ranking.request_checks import (
     as_indices,
     check_design,
@@ -45,7 +53,10 @@ from truerank.ranking.request_checks import (
 )
 from truerank.ranking.rival_draws import continue_chances
 from truerank.ranking.rows import TargetRows
-from truerank.ranking.screening.screened_ranks import Screen
+from truerank.ranking.screening.budget import PILOT_ROWS as SCREEN_PILOT
+from truerank.ranking.screening.budget import ScreenBudget, affordable
+from truerank.ranking.screening.certificate import affordable_ladder
+from truerank.ranking.screening.screened_ranks import Screen, rank_screened
 from truerank.ranking.stages import SampleState, Stages, follow_stages
 from truerank.ranking.table import RankTable
 from truerank.rng import Stream, addresses, checked_seed
@@ -286,12 +297,36 @@ def _screened(
 ) -> tuple[Stages, Ranked]:
     """The stages of a design whose users share their rivals, and what became of the rows."""
     n_users = 1 + int((rows.users[1:] != rows.users[:-1]).sum())
-    stages = design.stages(backend.n_items, n_users)
-    screen = Screen.of(stages, backend.n_items, rows.users, user_ids, seed)
-    order = screen.by_block(rows.users, rows.targets)
-    job = RankJob(rows.take(order), backend, design, stages, screen=screen)
-    found = Ranked.empty(len(rows))
-    found.put(order, _run(job, executor, progress))
+    n_items = backend.n_items
+    stages, plan = design.stages(n_items, n_users), None
+    known, ranks = rows.part(0, 0), np.empty(0, np.int64)
+    if isinstance(design, Screened) and design.certified is None:
+        budget = design.budget
+        if design.seconds is not None:
+            budget, known, ranks = affordable(backend, rows, design.seconds, n_users)
+        ladder = affordable_ladder(design.k, budget or 1.0, n_items)
+        plan = ScreenBudget(ladder, stages.n_blocks or 1)
+        stages = plan.stages
+    found, done = Ranked.empty(len(rows)), len(known)
+    found.put(slice(0, done), Ranked(ranks, known.n_candidates, shared_cost(known, n_items)))
+    rest = rows.part(done, len(rows))
+    if len(rest) == 0:
+        return stages, found
+    screen = Screen.of(stages, n_items, rest.users, user_ids, seed)
+    order = screen.by_block(rest.users, rest.targets)
+    pilot = 0
+    if plan is not None:
+        begins = screen.start[rest.users[order]]
+        pilot = int(
+            np.searchsorted(begins, begins[min(SCREEN_PILOT, len(order)) - 1], side="right")
+        )
+        first = order[:pilot]
+        listing = backend.listed(screen.order)
+        rank, met = rank_screened(backend, rest.take(first), screen, listing, plan.settle)
+        found.put(done + first, Ranked(rank, met.drawn + 1, met.scored))
+    if pilot < len(order):
+        job = RankJob(rest.take(order[pilot:]), backend, design, stages, screen=screen)
+        found.put(done + order[pilot:], _run(job, executor, progress))
     return stages, found
 
 

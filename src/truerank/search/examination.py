@@ -83,8 +83,9 @@ class Examination:
 
     @property
     def all_pairs(self) -> int:
-        """Pairs that a full ranking of the held-out rows scores."""
-        return int(n_candidates(self.validation, self.candidates).sum())
+        """Pairs that a full ranking of the held-out rows scores: a whole list for each user."""
+        held = self.validation.held_out
+        return int(held.user_counts.astype(np.bool_).sum()) * held.n_items
 
     def scorer(self, model: Any) -> Any:
         """What scores the validation users."""

@@ -50,7 +50,8 @@ def is_certified(sample: Sample, metric: Metric) -> bool:
 def certified_values(sample: Sample, metric: Metric) -> Float:
     """What each entry adds to the estimate, per weight; 0 for those that were dropped."""
     exact, gain = _gains(sample, metric)
-    return np.where(exact, gain / (1.0 - _dropped(sample, sample.ranks.rank)), 0.0)
+    kept = 1.0 - _dropped(sample, sample.ranks.rank)
+    return np.where(exact & (gain > 0), gain / np.where(gain > 0, kept, 1.0), 0.0)
 
 
 def certified_bounds(sample: Sample, metric: Metric, confidence: float) -> tuple[float, float]:
@@ -95,5 +96,5 @@ def design_variance(sample: Sample, metric: Metric) -> float:
     exact, gain = _gains(sample, metric)
     chance = _dropped(sample, sample.ranks.rank)
     weight = sample.row_weights(metric) / sample.total
-    each = (weight * gain) ** 2 * chance / (1.0 - chance) ** 2
-    return float(each[exact].sum())
+    some = exact & (gain > 0)
+    return float(((weight * gain) ** 2 * chance)[some] @ (1.0 - chance[some]) ** -2.0)

@@ -15,6 +15,7 @@ which grows with R. A screen is certified for k when :math:`p(k)` is at most ``m
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
@@ -33,6 +34,12 @@ FIRST_PLACES = 64
 
 PREPARATION = 100.0
 """What a stage costs a row beside its products, in products: measured, roughly."""
+
+LEAST_MISS = 1e-6
+"""A budget that pays for less is not spent: nothing more would be learned."""
+
+PARTS, WIDER = (0.2, 0.3, 0.5), 8
+"""What a small budget is spent on, stage by stage, and how much larger the second is."""
 
 TYPICAL_TOP = 10.0
 """Ranks of a typical model have density 1 / (R + this), up to the catalogue's end."""
@@ -62,25 +69,80 @@ def certified_stages(k: int, miss: float, n_items: int, n_blocks: int) -> Stages
     Of all ladders of sizes, a quarter of an octave apart, the one with the fewest products for a
     typical model; each stage may miss an equal part of ``miss``.
     """
-    k, sizes = min(k, n_items), _ladder(n_items)
-    best_cost, best = float(n_items), Stages(
-        np.array([max(2, n_items)]), np.array([0]), np.array([1.0]), n_blocks
-    )  # fmt: skip
+    return plan_ladder(k, miss, n_items).stages(n_blocks)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ladder:
+    """Sizes of the stages, and what is expected of them for a typical model.
+
+    Attributes:
+        sizes: Places met by the end of each stage; the last are all.
+        limits: Most rivals above a target that goes on, from each stage but the last.
+        shares: The part of all rows that goes on from each stage but the last.
+        cost: Products a row.
+    """
+
+    sizes: Int
+    limits: Int
+    shares: Float
+    cost: float
+
+    def stages(self, n_blocks: int) -> Stages:
+        """The stages of these sizes and limits."""
+        return Stages(self.sizes, np.append(self.limits + 1, 0), np.ones(len(self.sizes)), n_blocks)
+
+
+def plan_ladder(k: int, miss: float, n_items: int) -> Ladder:
+    """The cheapest ladder that drops rank k with probability at most ``miss``."""
+    k, sizes, none = min(k, n_items), _ladder(n_items), np.empty(0)
+    best = Ladder(np.array([max(2, n_items)]), none.astype(np.int64), none, float(n_items))
     if n_items <= PREPARATION:
         return best
     for n_partial in range(1, MOST_STAGES):
-        limits = np.array([_limit(k, miss / n_partial, n, n_items) for n in sizes.tolist()])
-        share = _surviving(limits, sizes, n_items)
-        cost, chosen = _cheapest(sizes, share, n_items, n_partial)
-        if cost < best_cost * 0.99:
-            best_cost = cost
-            best = Stages(
-                np.append(sizes[chosen], n_items),
-                np.append(limits[chosen] + 1, 0),
-                np.ones(len(chosen) + 1),
-                n_blocks,
-            )
+        limits = _limits(k, miss / n_partial, sizes, n_items)
+        shares = _surviving(limits, sizes, n_items)
+        cost, chosen = _cheapest(sizes, shares, n_items, n_partial)
+        if cost < best.cost * 0.99:
+            best = Ladder(np.append(sizes[chosen], n_items), limits[chosen], shares[chosen], cost)
     return best
+
+
+def affordable_ladder(k: int, budget: float, n_items: int) -> Ladder:
+    """The ladder with the smallest miss of rank k among those that cost no more than a budget.
+
+    Where a budget does not pay for a screen that keeps half of the targets at rank k, it is spent
+    in three parts: on everybody, on those who look best, on the whole catalogue for the best of
+    these.
+    """
+    least, most = LEAST_MISS, 0.5
+    best, found = plan_ladder(k, least, n_items), plan_ladder(k, most, n_items)
+    if best.cost <= budget:
+        return best
+    if found.cost > budget:
+        return _parts(budget, n_items)
+    for _ in range(12):
+        middle = math.sqrt(least * most)
+        tried = plan_ladder(k, middle, n_items)
+        if tried.cost > budget:
+            least = middle
+        else:
+            most, found = middle, tried
+    return found
+
+
+def _parts(budget: float, n_items: int) -> Ladder:
+    """The budget in parts: for a first stage, one that is WIDER times as large, and the rest."""
+    if budget < FIRST_PLACES / PARTS[0]:
+        only = np.array([max(2, min(int(budget), n_items))])
+        return Ladder(only, np.empty(0, np.int64), np.empty(0), float(only[0]))
+    first, middle, last = (part * budget for part in PARTS)
+    sizes = np.array([int(first), min(WIDER * int(first), n_items // 2), n_items])
+    if sizes[1] <= sizes[0]:
+        sizes, shares = sizes[[0, 2]], np.array([(middle + last) / n_items])
+    else:
+        shares = np.array([middle / (sizes[1] - sizes[0]), last / n_items])
+    return Ladder(sizes, np.zeros(len(shares), np.int64), np.minimum(shares, 1.0), budget)
 
 
 def _ladder(n_items: int) -> Int:
@@ -89,11 +151,11 @@ def _ladder(n_items: int) -> Int:
     return np.unique((n_items / 2.0 ** (1 + np.arange(n_steps + 1) / FINER)).astype(np.int64))
 
 
-def _limit(k: int, miss: float, size: int, n_items: int) -> int:
-    """The fewest rivals above that must pass, so that rank k is dropped no more often."""
-    pmf = _pmf(np.arange(k), np.array(k - 1), size, n_items)
-    beyond = np.append(np.cumsum(pmf[::-1])[::-1][1:], 0.0)  # P(H > h)
-    return int(np.flatnonzero(beyond <= miss)[0])
+def _limits(k: int, miss: float, sizes: Int, n_items: int) -> Int:
+    """For each size the fewest rivals above that must pass, to drop rank k no more often."""
+    pmf = _pmf(np.arange(k)[None, :], np.array(k - 1), sizes[:, None], n_items)
+    beyond = np.cumsum(pmf[:, ::-1], axis=1)[:, ::-1] - pmf  # P(H > h)
+    return np.asarray(np.argmax(beyond <= miss, axis=1))
 
 
 def _surviving(limits: Int, sizes: Int, n_items: int) -> Float:
@@ -124,7 +186,7 @@ def _cheapest(sizes: Int, share: Float, n_items: int, n_partial: int) -> tuple[f
     return float(total[last]), np.array(chosen[::-1])
 
 
-def _pmf(x: Int, above: Int, size: int, n_items: int) -> Float:
+def _pmf(x: Int, above: Int, size: int | Int, n_items: int) -> Float:
     """P(x of the items above are among ``size`` places of all)."""
     possible = (x <= above) & (x <= size) & (above - x <= n_items - size)
     log = (
@@ -133,6 +195,6 @@ def _pmf(x: Int, above: Int, size: int, n_items: int) -> Float:
     return np.where(possible, np.exp(np.where(possible, log, 0.0)), 0.0)
 
 
-def _log_choose(n: int, x: Int) -> Float:
+def _log_choose(n: int | Int, x: Int) -> Float:
     x = np.clip(x, 0, n)
-    return np.asarray(-special.betaln(n - x + 1.0, x + 1.0) - math.log1p(n))
+    return np.asarray(-special.betaln(n - x + 1.0, x + 1.0) - np.log1p(n))

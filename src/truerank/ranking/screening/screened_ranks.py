@@ -18,7 +18,7 @@ Memory: one float32 copy of the item factors, and 8 bytes per item and user.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -83,7 +83,11 @@ class Screen:
 
 
 def rank_screened(
-    backend: Backend, rows: TargetRows, screen: Screen, listing: Any
+    backend: Backend,
+    rows: TargetRows,
+    screen: Screen,
+    listing: Any,
+    settle: Callable[[int, Int, int], None] | None = None,
 ) -> tuple[Int, SampleState]:
     """Rank of each row, and what it met; rows of a block and user together.
 
@@ -92,6 +96,9 @@ def rank_screened(
         rows: Whole users, as :meth:`Screen.by_block` orders them.
         screen: The screen.
         listing: ``backend.listed(screen.order)``.
+        settle: Called at each stage but the last, before anybody goes on from it, with the stage,
+            the ranks of the rows that came so far, and how many rows there are in all: a plan made
+            on the way fills in ``screen.stages``.
     """
     n_items, stages = len(screen.order), screen.stages
     found, rank = SampleState.new(len(rows)), np.ones(len(rows), np.int64)
@@ -126,6 +133,8 @@ def rank_screened(
         now = found.take(active)
         whole = now.drawn == rows.n_candidates[active] - 1
         rank[active] = ranks_from(now.better, now.tied, now.heads, rows.tie_rule, whole)
+        if settle is not None:
+            settle(stage, rank[active], len(rows))
         going = continue_chances(rows.keys[active], stage) < stages.probability(stage, rank[active])
         active, before = active[going & ~whole], size
         if len(active) == 0:

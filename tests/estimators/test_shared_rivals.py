@@ -64,3 +64,25 @@ def test_intervals_cover(runs: dict[str, np.ndarray]) -> None:
     covered = ((low <= truth) & (truth <= high)).sum(axis=0)
     least = stats.binom.ppf(1e-4, REPEATS, 0.925)  # percentiles of 40 blocks are a little short
     assert (covered >= least).all()
+
+
+def test_bounds_widen_by_the_design_effect() -> None:
+    targets = np.random.default_rng(2).choice(N_ITEMS, N_USERS, p=POPULARITY / POPULARITY.sum())
+    users = np.arange(N_USERS)
+    shared = prepare(tr.rank_pairs(SCORER, users, targets, tr.Sampled(60, shared=20)))
+    alone = prepare(tr.rank_pairs(SCORER, users, targets, tr.Sampled(60)))
+    assert shared.design_effect > 1.3
+    assert alone.design_effect == 1.0
+    low, high = tr.estimate(shared, "recall@20", n_boot=0)[0].diagnostics.bounds or (0, 0)
+    as_if = tr.estimate(replace(shared, block=None), "recall@20", n_boot=0)[0].diagnostics
+    assert as_if.bounds is not None
+    assert low <= as_if.bounds[0]
+    assert high >= as_if.bounds[1]
+    assert "fewer than 20 blocks" in str(as_if)
+
+
+def test_few_blocks_are_said() -> None:
+    targets = np.random.default_rng(2).integers(0, N_ITEMS, N_USERS)
+    table = tr.rank_pairs(SCORER, np.arange(N_USERS), targets, tr.Sampled(60, shared=400))
+    (found,) = tr.estimate(table, "recall@20", n_boot=100)
+    assert "fewer than 20 blocks" in str(found.diagnostics)

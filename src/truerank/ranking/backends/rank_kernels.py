@@ -169,8 +169,6 @@ def rank_item_item(
 def count_item_item(
     scorer: Any,
     names: NDArray[np.int32],
-    start: int,
-    stop: int,
     users: Int,
     row_indptr: Int,
     targets: Int,
@@ -182,17 +180,17 @@ def count_item_item(
     found: tuple[Int, Int, Int],
     room: Float,
 ) -> None:
-    """Count places ``start`` to ``stop - 1`` of a list for the rows of some users.
+    """Count the items of a list for the rows of some users.
 
     ``names`` are the items of the list; for the rest see :class:`.ListedRows`.
     """
     for k in range(len(users)):
-        fill_listed(scorer, users[k], names, start, stop, room)
+        fill_listed(scorer, users[k], names, room)
         excluded = excluded_places[begins[k] : ends[k]]
         for row in range(row_indptr[k], row_indptr[k + 1]):
             own = score_one(scorer, users[k], targets[row])
             more = count_in_scores(
-                room, own, names, start, excluded, targets[row], places[row], users[k], ties
+                room, own, names, excluded, targets[row], places[row], users[k], ties
             )
             found[0][row] += more[0]
             found[1][row] += more[1]
@@ -204,20 +202,18 @@ def count_in_scores(
     scores: NDArray[Any],
     own: float,
     names: NDArray[np.int32],
-    start: int,
     excluded: NDArray[np.int32],
     target: int,
     place: int,
     user: int,
     ties: Ties,
 ) -> tuple[int, int, int]:
-    """How many of the scores of a list from place ``start`` on beat the target, tie, tie above.
+    """How many of the scores of a list beat the target, tie with it, and tie above it.
 
     Args:
-        scores: Of the items at these places.
+        scores: Of the items.
         own: Of the target.
         names: The items of the list.
-        start: The first place.
         excluded: Places to leave out, ascending.
         target: The item.
         place: Its place, which is left out.
@@ -226,10 +222,10 @@ def count_in_scores(
     """
     better, tied, heads, e = 0, 0, 0, 0
     for j in range(len(scores)):
-        if e < len(excluded) and excluded[e] == start + j:
+        if e < len(excluded) and excluded[e] == j:
             e += 1
-        elif start + j != place:
-            rival = int(names[start + j])
+        elif j != place:
+            rival = int(names[j])
             where = compare_to_target(rival, scores[j], target, own, ties, user)
             better += where == ABOVE
             tied += where & 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -93,6 +94,8 @@ def test_every_verb_says_what_it_does(name: str) -> None:
         ("rank", "--design", DESIGNS),
         ("rank", "--split", SPLITS),
         ("rank", "--candidates", ["unseen", "all"]),
+        ("rank", "--design", [f.name for f in dataclasses.fields(tr.Screened)[:4]]),
+        ("plan", "--try", ["full", "sampled", "adaptive", "screened"]),
         ("plan", "--population", ["infinite", "finite"]),
     ],
 )
@@ -102,12 +105,12 @@ def test_choices_are_listed_whole(verb: str, option: str, known: Any) -> None:
     assert [name for name in known if name not in words] == []
 
 
-CALLED = {"metrics": "metric", "table": "ranks", "executor": "workers"}
+CALLED = {"metrics": "metric", "table": "ranks", "executor": "workers", "designs": "try"}
 """Where the command line has another word for a parameter."""
 PYTHON_ONLY = {
     tr.estimate: {"paired", "parameters"},
     tr.compare: {"bounds", "progress"},
-    tr.plan: {"designs", "trials", "progress"},
+    tr.plan: {"trials", "progress"},
     tr.rank: {"trained_elsewhere", "progress"},
 }
 

@@ -14,6 +14,8 @@ import truerank as tr
 from truerank.deprecation import OLD_NAMES
 from truerank.losses.parameters import PARAMETERS as OF_LOSSES
 from truerank.models.names import MODELS, model_class, parameters_of
+from truerank.ranking.design_spec import DESIGNS
+from truerank.ranking.design_spec import _settings as design_settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "conventions.md"
 VERBS = ("rank", "rank_pairs", "estimate", "rank_distribution", "compare", "plan", "search")
@@ -79,6 +81,16 @@ def test_a_parameter_has_one_kind_of_default_in_every_model() -> None:
 
 def test_parameters_of_losses() -> None:
     assert [names(row[0])[0] for row in rows("Parameters of losses")] == list(OF_LOSSES)
+
+
+def test_parameters_of_designs() -> None:
+    """Every setting of a design in words, with the designs that have it."""
+    used: defaultdict[str, set[str]] = defaultdict(set)
+    for kind in set(DESIGNS) - {"reference"}:
+        for name in design_settings(kind):
+            used[name].add(kind)
+    listed = {names(row[0])[0]: set(names(row[3])) for row in rows("Parameters of designs")}
+    assert listed == used
 
 
 def parameters_of_verb(verb: str) -> set[str]:

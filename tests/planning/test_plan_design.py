@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 import truerank as tr
-from truerank.errors import InvalidArgumentError, InvalidDataError
+from truerank.errors import InvalidArgumentError, InvalidDataError, for_cli
 from truerank.estimators.grid import RankGrid
 from truerank.metrics import parse
-from truerank.planning.costs import Rates, measured_rates, scored_pairs
+from truerank.planning.costs import Rates, measured_rates, rates_of, scored_pairs
 from truerank.planning.distributions import typical_distributions
-from truerank.planning.plan_design import plan
+from truerank.planning.plan_design import _default_designs, plan
+from truerank.planning.predicted_error import predict
 from truerank.planning.sample_size import users_to_detect_paired
-from truerank.ranking.design_spec import parse_design
+from truerank.ranking.design_spec import format_design, parse_design
 
 RECALL = parse("recall@10")
 N_ITEMS, N_USERS = 5_000, 3_000
@@ -189,13 +190,111 @@ def test_nothing_is_scored_that_is_not_counted() -> None:
     assert scored == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("design", [tr.Screened(k=10), tr.Screened(k=10, budget=400)], ids=str)
+def test_a_screen_costs_what_is_scored(design: tr.Screened) -> None:
+    """The cost of a plan, from simulated ranks, beside that of really ranked ones."""
+    distribution = typical_distributions(2_000, RECALL, 0.1)[2]
+    rng = np.random.default_rng(8)
+    scorer = tr.FactorScorer(rng.normal(size=(2_500, 8)), rng.normal(size=(2_000, 8)))
+    exact = distribution.draw(2_500, rng)
+    users = np.arange(2_500)
+    order = np.argsort(-scorer.score_all(users), axis=1)
+    table = tr.rank_pairs(scorer, users, order[users, exact.rank - 1], design)
+    found = predict(design, [distribution], RECALL, n_users=2_500, trials=2)
+    assert found.per_row == pytest.approx(table.n_scored.mean(), rel=0.1)
+    anew = table.n_items.sum() * table.is_exact.mean() / len(table)
+    assert found.in_full == pytest.approx(anew, rel=0.15)
+    pairs = scored_pairs(design, n_users=2_500, n_items=2_000, per_row=found.per_row)
+    assert pairs == pytest.approx(table.n_scored.sum(), rel=0.1)
+
+
+RATES = Rates(full=10.0, sampled=2.0, shared=6.0)
+
+
 def test_speed_is_measured() -> None:
     rates = measured_rates(2_000)
     assert rates.measured
-    assert rates.full > 1e4
-    assert rates.sampled > 1e4
-    assert Rates(full=10.0, sampled=2.0).seconds(tr.Sampled(5), 20) == 10
-    assert Rates(full=10.0, sampled=2.0).seconds(tr.Full(), 20) == 2
+    assert min(rates.full, rates.sampled, rates.shared) > 1e4
+    size = {"n_users": 200 * 256, "n_items": 8}
+    assert RATES.seconds(tr.Sampled(5), 20, **size) == 10
+    assert RATES.seconds(tr.Full(), 20, **size) == 2
+    # 256 users a block, as in the measurement; 8 items brought into order by look-ups.
+    assert RATES.seconds(tr.Screened(), 120, **size) == pytest.approx(20 + 4)
+    assert RATES.seconds(tr.Sampled(5, shared=256), 120, **size) == pytest.approx(20 + 4)
+    assert RATES.seconds(tr.Screened(), 120, **size, in_full=60) == pytest.approx(6 + 10 + 4)
+    few = RATES.seconds(tr.Screened(), 120, n_users=200, n_items=8)  # blocks of one
+    assert few == pytest.approx(20 * 51 / (1 + 50 / 256) + 4)
+
+
+def test_rates_that_are_given() -> None:
+    assert rates_of(50, 9) == Rates(full=50, sampled=50, shared=50)
+    assert rates_of((100.0, 5.0), 9) == Rates(full=100, sampled=5, shared=60)
+    assert rates_of((5.0, 100.0), 9).shared == 5
+    assert rates_of((100.0, 90.0), 9).shared == 90
+    assert rates_of((9.0, 2.0, 7.0), 9).shared == 7
+
+
+def test_a_scorer_that_is_called_gains_nothing_by_blocks() -> None:
+    """One rate: seconds are pairs, whatever the design and the number of users."""
+    found = some_plan(
+        designs=[tr.Screened(k=10), tr.Screened(k=10, budget=500), tr.Adaptive()],
+        pairs_per_second=1e4,
+    )
+    assert len(found.options) > 4
+    for option in found.options:
+        assert option.seconds == pytest.approx(option.pairs / 1e4)
+
+
+# ---------------------------------------------------------------- screens
+
+
+def test_screens_are_recommended_where_products_are_quick() -> None:
+    """Of 10^6 items a screen scores a sixth; single look-ups are twenty times as slow."""
+    crowd = {"n_items": 10**6, "n_users": 40_000, "rel_error": 0.018}
+    ways = [tr.Sampled(1_000), tr.Screened(k=10)]
+    found = some_plan(**crowd, designs=ways, pairs_per_second=(2e8, 1e7, 1e8))
+    assert found.recommended.words.endswith("screened k=10")
+    screened = next(option for option in found.options if option.words == "screened k=10")
+    assert screened.error / found.value == pytest.approx(0.015, rel=0.02)  # that of its users
+    assert screened.bias < 1e-3 * found.value
+    assert "100 million in a screen" in str(found)
+    assert parse_design(found.recommended.words) == found.recommended.design
+
+
+def test_default_designs_have_screens_for_the_metric() -> None:
+    words = [format_design(way) for way in _default_designs(41_000, RECALL)]
+    assert [w for w in words if "screened" in w] == [
+        "screened k=10", "screened k=10 budget=2000", "screened k=10 budget=5000",
+    ]  # fmt: skip
+    assert "screened budget=20000" in map(format_design, _default_designs(10**6, parse("mrr")))
+    assert "screened" not in map(format_design, _default_designs(10**6, parse("mrr")))
+    assert "screened" in map(format_design, _default_designs(10**6, parse("ndcg@20")))
+    assert "screened" not in " ".join(map(format_design, _default_designs(400, RECALL)))
+    assert "screened" not in " ".join(
+        map(format_design, _default_designs(10**6, parse("recall@5000")))
+    )
+
+
+def test_seconds_of_a_screen_become_a_budget() -> None:
+    found = some_plan(designs=[tr.Screened(k=10, seconds=0.3)], pairs_per_second=(1e7, 1e6))
+    assert "screened k=10 budget=1000" in [option.words for option in found.options]
+
+
+def test_where_full_ranking_is_quick_nothing_else_is_tried() -> None:
+    quick = some_plan(designs=None, pairs_per_second=1e8)
+    assert quick.only_full
+    assert quick.to_dict()["only_full"]
+    assert all("full" in option.words for option in quick.options)
+    assert quick.recommended.design == tr.Full()
+    assert "were not tried" in str(quick)
+    assert "--try" in for_cli(str(quick))
+    asked = some_plan(designs=[tr.Sampled(100)], pairs_per_second=1e8)
+    assert not asked.only_full
+    assert "were not tried" not in str(asked)
+    assert asked.recommended == quick.recommended
+    slow = some_plan(designs=None, pairs_per_second=1e6, trials=2)
+    assert not slow.only_full
+    assert "screened k=10" in [option.words for option in slow.options]
 
 
 # ---------------------------------------------------------------- mistakes
@@ -216,7 +315,7 @@ def test_speed_is_measured() -> None:
         ({"n_users": 0}, "n_users must be a whole number, at least 1"),
         ({"n_items": 1}, "n_items must be a whole number, at least 2"),
         ({"pairs_per_second": 0}, "pairs_per_second must be a positive number"),
-        ({"pairs_per_second": (1.0, 2.0, 3.0)}, r"two: \(full, sampled\)"),
+        ({"pairs_per_second": (1.0, 2.0, 3.0, 4.0)}, r"or \(full, sampled, shared\)"),
         ({"rel_error": None, "detect": 0.01, "correlation": 1.0}, "from -1 to below 1"),
         ({"rel_error": None, "detect": 0.01, "power": 0.1}, "power must be from 0.5"),
         ({"confidence": 95}, "confidence must be between 0 and 1"),
@@ -259,7 +358,7 @@ def test_sizes_that_are_none_have_one_sentence(name: str, limits: str, value: ob
         ("confidence", "confidence must be between 0 and 1", {}),
         ("pairs_per_second", "pairs_per_second must be a positive number", {}),
         ("seed", "seed must be an integer", {}),
-        ("designs", r"designs must be a list of Full\(\), Sampled\(n\) or Adaptive", {}),
+        ("designs", r"designs must be a list of Full\(\), Sampled\(n\), Adaptive", {}),
         ("pilot", "pilot must be a RankTable", {"expected": None}),
     ],
 )

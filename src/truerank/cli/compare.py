@@ -177,7 +177,7 @@ def name_tables(given: list[str]) -> dict[str, Path]:
 def _print_models(verdict: Verdict) -> None:
     """One table per metric: values, chances, and who cannot be told from whom."""
     from truerank.comparison.tables import chance_text
-    from truerank.estimators.summary_text import MARK_NOTE
+    from truerank.estimators.summary_text import CERTIFIED, MARK_NOTE
 
     blind = False
     for metric in verdict.metrics:
@@ -212,6 +212,11 @@ def _print_models(verdict: Verdict) -> None:
     print_text("")
     share = "; models that share a letter cannot be told apart" if verdict.groups else ""
     remark(f"best: in which part of the resamples of users the model came first{share}")
+    for model in verdict.models:
+        for metric in verdict.metrics:
+            for note in verdict.estimates[model][metric].diagnostics.notes:
+                if note.startswith(CERTIFIED):
+                    remark(f"{model}: {for_cli(note)}")
 
 
 def _print_pairs(verdict: Verdict) -> None:

@@ -40,7 +40,10 @@ def metric_names(incomplete: str) -> list[str]:
 
 def design_kinds(incomplete: str) -> list[str]:
     """First words of designs."""
-    kinds = ("full", "sampled n=100", "adaptive", "reference", "users m=1000")
+    kinds = (
+        "full", "sampled n=100", "sampled n=500 shared=256", "adaptive", "reference", "screened",
+        "screened k=10", "screened budget=5000", "screened seconds=2", "users m=1000",
+    )  # fmt: skip
     return [kind for kind in kinds if kind.startswith(incomplete)]
 
 
@@ -52,6 +55,14 @@ def split_kinds(incomplete: str) -> list[str]:
 
 
 # ---------------------------------------------------------------- options
+
+DESIGNS_HELP = (
+    "Which items each target is ranked against: full; 'sampled n=100', with shared=256 for blocks "
+    "of about 256 users that share their rivals; adaptive, 'adaptive n0=100 n_max=3200' or "
+    "reference; screened, which certifies metrics up to @20 ('screened k=10 miss=0.0001': up to "
+    "@10, a target at the top dropped once in 10,000 times at most), 'screened budget=5000' (items "
+    "scored per user) or 'screened seconds=2'; 'users m=1000 screened' ranks a sample of the users."
+)
 
 Data = Annotated[
     str | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,11 +11,12 @@ from truerank.cli import options
 from truerank.cli.config import Config
 from truerank.cli.mistakes import chosen_confidence
 from truerank.cli.output import print_json, print_text
-from truerank.errors import InvalidArgumentError
+from truerank.errors import InvalidArgumentError, for_cli
 
 EXAMPLES = (
     "truerank plan --n-items 10000000 --n-users 1000000 --expected 0.1 --rel-error 0.02",
     "truerank plan --pilot ranks/ease.parquet --metric ndcg@10 --detect 0.005",
+    "truerank plan --pilot ranks/ease.parquet --rel-error 0.03 --try screened --try adaptive",
 )
 
 
@@ -76,8 +77,25 @@ def plan(
     level: options.OldLevel = None,
     population: options.Population = "infinite",
     pairs_per_second: Annotated[
-        float | None,
-        typer.Option(metavar="FLOAT", help="Scoring speed of the model, if known."),
+        str | None,
+        typer.Option(
+            metavar="FLOAT",
+            help="Scoring speed of the model, if known: one number where it is called pair by "
+            "pair; for products in full, sampled and, if known, in a screen: 2e8,2e7,1e8. Default: "
+            "measured on random factors.",
+        ),
+    ] = None,
+    tried: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--try",
+            metavar="SPEC",
+            autocompletion=options.design_kinds,
+            show_default=False,
+            help="A way to rank each user, beside full: 'sampled n=100', adaptive, screened, "
+            "'screened budget=5000'. May be repeated. Default: several that suit the catalogue, "
+            "and none but full where that is precise enough within 10 seconds.",
+        ),
     ] = None,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
@@ -113,14 +131,30 @@ def plan(
         if value is None:
             raise InvalidArgumentError(name, None, "given where there is no --pilot")
     from truerank.planning.plan_design import plan as make_plan
+    from truerank.ranking.design_spec import parse_design
+
+    designs: Any = None if not tried else [parse_design(words) for words in tried]
 
     made = make_plan(
         n_items or 0, n_users or 0, wanted, expected=expected, pilot=table,
         rel_error=rel_error, abs_error=abs_error, detect=detect, correlation=correlation,
-        power=power, confidence=confidence, pairs_per_second=pairs_per_second, seed=seed,
-        population=population,  # type: ignore[arg-type]
+        power=power, confidence=confidence, pairs_per_second=_speeds(pairs_per_second),
+        seed=seed, designs=designs, population=population,  # type: ignore[arg-type]
     )  # fmt: skip
     if as_json:
         print_json(made.to_dict())
     else:
-        print_text(str(made))
+        print_text(for_cli(str(made)))
+
+
+def _speeds(text: str | None) -> Any:
+    """One number, or several with commas as a tuple; what is none is left to the library."""
+    if text is None:
+        return None
+    try:
+        numbers = [float(word) for word in text.split(",")]
+    except ValueError:
+        raise InvalidArgumentError(
+            "--pairs-per-second", text, "a number, or two or three with commas such as 2e8,2e7,1e8"
+        ) from None
+    return numbers[0] if len(numbers) == 1 else tuple(numbers)

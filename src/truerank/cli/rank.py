@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "truerank rank --model ml-1m-ease.model --design adaptive",
     "truerank rank --data ml-1m --model ease --model 'item-knn k=50' --design 'sampled n=100'",
+    "truerank rank --model ml-1m-ease.model --design 'screened k=10 miss=0.0001'",
     "truerank rank --model knn.model --design 'users m=1000' --out exact.parquet",
 )
 
@@ -55,9 +56,7 @@ def rank(
         typer.Option(
             metavar="SPEC",
             autocompletion=options.design_kinds,
-            help="Which items each target is ranked against: full, 'sampled n=100', adaptive, "
-            "'adaptive n0=100 n_max=3200' or reference; 'users m=1000 adaptive' ranks a sample of "
-            "the users.",
+            help=options.DESIGNS_HELP,
         ),
     ] = "full",
     seed: options.Seed = 0,
@@ -109,9 +108,12 @@ def rank(
     from truerank.cli.inputs import found
     from truerank.cli.model_spec import check_fits, is_model_file, parse_model, read_model
     from truerank.ranking.design_spec import parse_design
+    from truerank.ranking.designs import of_one_user
+    from truerank.ranking.request_checks import check_shared
 
     chosen = parse_design(design)
     rules = _checked_rules(candidates, ties)
+    check_shared(of_one_user(chosen), ties)
     if not model:
         raise InvalidArgumentError("--model", None, "a model file or name", "such as --model ease")
     files = [Path(text) for text in model if is_model_file(text)]

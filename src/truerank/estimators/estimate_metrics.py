@@ -31,6 +31,7 @@ from truerank.estimators.population import Population, checked_population
 from truerank.estimators.resampling import UserResamples
 from truerank.estimators.result import Diagnostics, Estimate
 from truerank.estimators.samples import NO_BUCKETS, Sample, Weighting, prepare
+from truerank.estimators.summary_text import CERTIFIED
 from truerank.metrics import Metric, MetricLike, as_metric
 from truerank.ranking.counts import RankCounts
 from truerank.ranking.table import RankTable
@@ -220,7 +221,7 @@ def _certified(
     found = sample.resampled_means(values, sample.row_weights(metric), n_boot=n_boot, seed=seed)
     low, high = certified_bounds(sample, metric, confidence)
     said = (
-        f"certified by the screen: for these users {metric} is at least {low:.6g}, from exact "
+        f"{CERTIFIED}: for these users {metric} is at least {low:.6g}, from exact "
         f"ranks alone; targets that were screened out add at most {high - low:.2g} at "
         f"{confidence:.0%} confidence"
     )

@@ -14,6 +14,9 @@ from truerank.data.id_order import distinct_ids
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking import Adaptive, Full, Header, RankTable, Sampled, Screened, Users
 from truerank.ranking.adaptive_budget import PILOT_ROWS, Budget
+from truerank.ranking.screening.budget import PILOT_ROWS as SCREEN_PILOT
+from truerank.ranking.screening.budget import ScreenBudget
+from truerank.ranking.screening.certificate import affordable_ladder
 from truerank.ranking.stages import Stages, follow_stages
 from truerank.rng import Stream, addresses, stream
 
@@ -27,7 +30,8 @@ def simulate(
 ) -> RankTable:
     """The table that the design would give, its samples drawn anew: for each row by itself.
 
-    So of a design whose users share their rivals everything is as it would be but that.
+    Of a design whose users share their rivals everything is as it would be but that: what such rows
+    have in common, and that blocks together see all of the catalogue alike, is left out.
 
     A nested sample meets the better rivals in the order of an urn: hypergeometric steps without
     replacement, binomial steps with. Memory: a few numbers per row.
@@ -36,7 +40,7 @@ def simulate(
         exact: Exact ranks.
         design: Whom to rank against, and for ``Users(m)`` which users.
         seed: Of the draws.
-        stages: Those of an earlier table of the design, to spare the pilot of an adaptive one.
+        stages: Those of an earlier table of the design, to spare the pilot of one with a budget.
     """
     if not exact.all_exact:
         raise InvalidDataError("simulation starts from exact ranks; rank with Full() first")
@@ -78,6 +82,11 @@ def _grown(
 ) -> tuple[Stages, Int, Int]:
     """Stages, ranks and sample sizes. A pilot's samples are its rows' own, as in ranking."""
     n_items = int(exact.n_items.max())
+    if isinstance(design, Screened) and design.seconds is not None:
+        raise InvalidArgumentError(
+            "seconds", design.seconds, "a budget, budget=, for a simulation",
+            "how much is scored in that time is known only of a model that can be timed",
+        )  # fmt: skip
     generator = stream(seed, Stream.NEGATIVES, len(exact))
     draw = _Draw(exact, bool(getattr(design, "replacement", False)), generator)
     rest = np.arange(len(exact))
@@ -86,9 +95,29 @@ def _grown(
         budget = Budget(design, n_items, n_pilot=len(pilot), n_rows=len(exact))
         draw.grow(pilot, budget.stages, budget.settle)
         stages, rest = budget.stages, np.delete(rest, pilot)
+    if stages is None and isinstance(design, Screened) and design.budget is not None:
+        pilot = stream(seed, Stream.PILOT).permutation(len(exact))[:SCREEN_PILOT]
+        stages = _settled_screen(draw, design, design.budget, n_items, pilot)
+        rest = np.delete(rest, pilot)
     stages = stages or design.stages(n_items)
     draw.grow(rest, stages)
     return stages, draw.rank, draw.size
+
+
+def _settled_screen(
+    draw: _Draw, design: Screened, budget: float, n_items: int, pilot: NDArray[Any]
+) -> Stages:
+    """The stages of a screen with a budget, whose limits the samples of a pilot settle."""
+    ladder = affordable_ladder(design.k, budget, n_items)
+    plan = ScreenBudget(ladder, design.stages(n_items).n_blocks or 1)
+
+    def settle(stage: int, rank: Int, size: Int) -> None:
+        here = size >= plan.stages.sizes[stage]
+        if here.any():
+            plan.settle(stage, rank[here], len(pilot))
+
+    draw.grow(pilot, plan.stages, settle)
+    return plan.stages
 
 
 def _some_users(exact: RankTable, design: Users, seed: int, stages: Stages | None) -> RankTable:

@@ -17,6 +17,9 @@ MARK_NOTE = (
     "sample is the catalogue)."
 )
 
+CERTIFIED = "certified by the screen"
+"""How the note of a metric begins of which a screen's exact ranks leave nothing open."""
+
 
 def whose(population: Population, n_population: int | None) -> str:
     """The users that a metric is about.

@@ -44,9 +44,10 @@ from truerank.planning.pilots import checked_pilot, pilot_distributions, pilot_v
 from truerank.planning.precision_target import PrecisionTarget
 from truerank.planning.predicted_error import TRIALS, PredictedError, predict
 from truerank.planning.result import Plan, PlanOption
-from truerank.ranking import Adaptive, Full, RankTable, Sampled, Users
+from truerank.ranking import Adaptive, Full, RankTable, Sampled, Screened, Users
 from truerank.ranking.design_spec import format_design
-from truerank.ranking.designs import InnerDesign
+from truerank.ranking.designs import MISS, InnerDesign
+from truerank.ranking.screening.certificate import plan_ladder
 from truerank.rng import checked_seed
 
 QUICK_SECONDS = 10.0
@@ -54,6 +55,9 @@ QUICK_SECONDS = 10.0
 
 RULE_OF_THUMB = 10_000
 """Users that the dissertation advises to rank in full."""
+
+MOST_SCREENED = 1_000
+"""The largest cutoff for which screens are tried unasked: beyond, they save little."""
 
 _LADDER = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 
@@ -72,7 +76,7 @@ def plan(
     correlation: float = 0.5,
     power: float = 0.8,
     confidence: float = 0.95,
-    pairs_per_second: float | tuple[float, float] | None = None,
+    pairs_per_second: float | tuple[float, float] | tuple[float, float, float] | None = None,
     designs: Sequence[InnerDesign] | None = None,
     population: Population = "infinite",
     trials: int = TRIALS,
@@ -94,8 +98,11 @@ def plan(
         correlation: Of the two models' values over users, for ``detect``.
         power: Probability to find it.
         confidence: 1 - confidence is the size of the test.
-        pairs_per_second: Speed of scoring: one number, or (full, sampled). Measured if not given.
-        designs: Ways to rank a user; a list that suits the catalogue if not given.
+        pairs_per_second: Speed of scoring. One number is that of a scorer that is called pair by
+            pair; of products (full, sampled) or (full, sampled, shared), the last that of blocks of
+            users who share their rivals. Measured if not given.
+        designs: Ways to rank a user. If not given, a list that suits the catalogue; or none but
+            full ranking, where that is precise enough and takes ten seconds at most.
         population: Whose metric the error is about: ``infinite``, future users, of whom the
             ``n_users`` are a sample; or ``finite``, these users themselves.
         trials: Simulated tables per design and number of users.
@@ -123,9 +130,18 @@ def plan(
     )  # fmt: skip
     distributions, value, source = _assumed(n_items, chosen, expected, pilot, seed)
     rates = rates_of(pairs_per_second, n_items)
-    ways = _default_designs(n_items) if designs is None else [Full(), *_checked_designs(designs)]
-    ways = list(dict.fromkeys(ways))
-    predictions = []
+    target = wanted.target(value)
+    sizes: dict[str, Any] = {"n_items": n_items, "n_users": n_users, "rates": rates}
+    full = predict(Full(), distributions, chosen, n_users=n_users)
+    everything = _option(full, n_users, wanted, value, **sizes)
+    quick = everything.error <= target and everything.seconds <= QUICK_SECONDS
+    only_full = designs is None and quick
+    if designs is not None:
+        ways = [_priced(way, rates, n_users) for way in _checked_designs(designs)]
+    else:
+        ways = [] if only_full else _default_designs(n_items, chosen)
+    ways = [way for way in dict.fromkeys(ways) if not isinstance(way, Full)]
+    predictions = [full]
     with Progress("trying designs", total=2 * trials * len(ways), enabled=progress) as bar:
         for way in ways:
             found = predict(
@@ -138,9 +154,8 @@ def plan(
                 step=bar.advance,
             )
             predictions.append(found)
-    target = wanted.target(value)
     options = [
-        _option(found, m, wanted, value, n_items=n_items, n_users=n_users, rates=rates)
+        _option(found, m, wanted, value, **sizes)
         for found in predictions
         for m in _sizes(found, wanted, target / value, n_users)
     ]
@@ -160,6 +175,7 @@ def plan(
         rates=rates,
         options=tuple(options),
         recommended=_recommended(options),
+        only_full=only_full,
     )
 
 
@@ -192,23 +208,36 @@ def _assumed(
 
 def _checked_designs(designs: object) -> list[InnerDesign]:
     ways: list[Any] = list(designs) if isinstance(designs, Sequence) else [None]
-    if not all(isinstance(way, Full | Sampled | Adaptive) for way in ways):
+    if not all(isinstance(way, InnerDesign) for way in ways):
         raise InvalidArgumentError(
-            "designs", designs, "a list of Full(), Sampled(n) or Adaptive(...)",
+            "designs", designs, "a list of Full(), Sampled(n), Adaptive(...) or Screened(...)",
             "how many users to rank is found by the plan",
         )  # fmt: skip
     return ways
 
 
-def _default_designs(n_items: int) -> list[InnerDesign]:
-    """Fixed and adaptive samples that leave most of the catalogue unscored."""
+def _priced(way: InnerDesign, rates: Rates, n_users: int) -> InnerDesign:
+    """A screen for a time as the budget that the time pays for, to two digits."""
+    if not isinstance(way, Screened) or way.seconds is None:
+        return way
+    budget = float(f"{max(1.0, way.seconds * rates.full / n_users):.2g}")
+    return replace(way, seconds=None, budget=budget)
+
+
+def _default_designs(n_items: int, metric: Metric) -> list[InnerDesign]:
+    """Samples and screens that leave most of the catalogue unscored."""
     most = n_items / 3
-    ways: list[InnerDesign] = [Full()]
+    ways: list[InnerDesign] = []
     grown = (Adaptive(), Adaptive(n0=100, n_max=3_200))
     ways += [way for way in grown if way.first_size(n_items) <= most]
     ways += [Sampled(n) for n in (100, 1_000, 10_000) if n <= most]
     ways += [Adaptive(budget=n) for n in (2_000, 10_000) if n <= most]
-    return ways
+    top = Screened().k if metric.k is None else metric.k
+    if top > MOST_SCREENED:
+        return ways
+    if metric.k is not None and plan_ladder(top, MISS, n_items).cost <= n_items / 2:
+        ways.append(Screened(k=top))
+    return ways + [Screened(k=top, budget=n) for n in (2_000, 5_000, 20_000) if n <= most]
 
 
 def _sizes(
@@ -252,7 +281,9 @@ def _option(
         bias=value * float(np.sqrt(bias)),
         std_error=value * float(np.sqrt(rest)),
         pairs=pairs,
-        seconds=rates.seconds(found.design, pairs),
+        seconds=rates.seconds(
+            found.design, pairs, n_users=m, n_items=n_items, in_full=m * found.in_full
+        ),
         meets=False,
         pareto=False,
     )

@@ -18,6 +18,11 @@ For :math:`m` of :math:`M` users the sampling of users is added,
 with :math:`\sigma` the standard deviation of the metric over users. The covariance is negative:
 a smoothed estimate does not follow every chance of its users.
 
+The rows of a trial have rivals of their own, also where the design lets blocks of users share them.
+Shared draws make the errors of a block's rows alike; but the blocks stand evenly in one order of
+the catalogue and together see all of it alike, which makes their mean more certain. What comes of
+it was looked at by ranking generated factors (docs/planning.md).
+
 All errors here are relative to the metric's value.
 """
 
@@ -45,7 +50,7 @@ TRIALS = 32
 """Trials per number of users, divided among the distributions."""
 
 SCHEDULE_TRIALS = 4
-"""Trials that share one adaptive schedule: making it takes as long as a trial or two."""
+"""Trials that share the stages of a budget: settling them takes as long as a trial or two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,7 @@ class PredictedError:
         correlation: Of e and the users' own metric, at most 0.
         user_spread: Standard deviation of the metric over users.
         per_row: Items scored per user.
+        in_full: Those of them that a screen scores for whoever comes to its end.
     """
 
     design: InnerDesign
@@ -69,6 +75,7 @@ class PredictedError:
     correlation: float = 0.0
     user_spread: float
     per_row: float
+    in_full: float = 0.0
 
     def own(self, m: float) -> tuple[float, float]:
         """(mean square, bias squared) of e for m users."""
@@ -135,6 +142,7 @@ def predict(
         correlation=float(np.clip(np.mean([t.correlation() for t in found]), -1.0, 0.0)),
         user_spread=spread,
         per_row=found[-1].per_row,
+        in_full=found[-1].in_full,
     )
 
 
@@ -145,6 +153,7 @@ class _Trials:
     error: Float
     truth: Float
     per_row: float
+    in_full: float = 0.0
 
     def bias_square(self) -> float:
         """Mean over distributions of the squared bias; see the module."""
@@ -186,10 +195,23 @@ def _tried(
     truth = np.reshape(truths, shape) / means
     found = auto_values(tables, metric, columns=TRIAL_COLUMNS, step=step).reshape(shape) / means
     scored = np.reshape([table.n_scored.mean() for table in tables], shape)
+    anew = np.reshape([_in_full(design, table) for table in tables], shape)
     return [
-        _Trials(error=found[j] - truth[j], truth=truth[j], per_row=float(scored[j].mean()))
+        _Trials(
+            error=found[j] - truth[j],
+            truth=truth[j],
+            per_row=float(scored[j].mean()),
+            in_full=float(anew[j].mean()),
+        )
         for j in range(len(users))
     ]
+
+
+def _in_full(design: InnerDesign, table: RankTable) -> float:
+    """Items scored per row at the end of a screen."""
+    if not isinstance(design, Screened):
+        return 0.0
+    return float((table.n_items * (table.n_sampled >= table.n_items)).mean())
 
 
 def _values(metric: Metric, table: RankTable) -> Float:

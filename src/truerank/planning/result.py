@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from truerank.deprecation import renamed_parameters
-from truerank.errors import MissingExtraError
+from truerank.errors import Message, MissingExtraError, joined
 from truerank.estimators.population import Population
 from truerank.estimators.summary_text import whose
 from truerank.planning.costs import Rates
@@ -15,6 +15,14 @@ from truerank.ranking.designs import Design
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_UNTRIED = (
+    "Designs that score less were not tried, since ranking everything is quick and precise enough: "
+)
+UNTRIED = Message(
+    _UNTRIED + "designs=[...] tries those you name.", _UNTRIED + "--try SPEC tries one."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +81,8 @@ class Plan:
         rates: Pairs scored per second.
         options: The designs, cheapest first.
         recommended: The one to take.
+        only_full: Whether nothing was tried but full ranking, since that is precise enough and
+            takes seconds.
     """
 
     n_items: int
@@ -86,6 +96,7 @@ class Plan:
     rates: Rates
     options: tuple[PlanOption, ...]
     recommended: PlanOption
+    only_full: bool = False
 
     @property
     def pareto(self) -> tuple[PlanOption, ...]:
@@ -108,6 +119,7 @@ class Plan:
             "population",
             "target",
             "source",
+            "only_full",
         )
         return {
             **{name: getattr(self, name) for name in plain},
@@ -158,7 +170,11 @@ class Plan:
             for option in self.options
         ]  # fmt: skip
         how = "measured here" if self.rates.measured else "as given"
-        speed = f"{_pairs(self.rates.full)} a second in full, {_pairs(self.rates.sampled)} sampled"
+        rates = self.rates
+        speed = f"{_pairs(rates.full)} a second"
+        if not rates.full == rates.sampled == rates.shared:
+            speed += f" in full, {_pairs(rates.sampled)} sampled"
+            speed += f", {_pairs(rates.shared)} in a screen"
         lines = [
             f"{self.metric}, {self.n_items:,} items, {self.n_users:,} users",
             f"wanted: {self.wanted}",
@@ -168,9 +184,10 @@ class Plan:
             *_aligned([heads, *rows]),
             "",
             self.sentence,
+            *([UNTRIED] if self.only_full else []),
             f"  {self.command}",
         ]
-        return "\n".join(lines)
+        return joined("\n", lines)
 
     def _marks(self, option: PlanOption) -> str:
         marks = ["meets" if option.meets else "", "pareto" if option.pareto else ""]

@@ -25,7 +25,7 @@ def demo(
     """
     from truerank.estimators.summary_text import MARK_NOTE
     from truerank.execution import Progress
-    from truerank.reproduce.demo import make_folder, run_demo, write_results
+    from truerank.reproduce.demo import make_folder, run_demo, write_report, write_tables
     from truerank.reproduce.demo_worlds import embedded_split, large_world, small_world
 
     make_folder(out)
@@ -37,22 +37,22 @@ def demo(
     with Progress("fitting, ranking, comparing", total=total) as bar:
         for name, world in worlds.items():
             found[name] = run_demo(world, seed=seed, step=bar.advance)
-    reports = {name: write_results(one, out) for name, one in found.items()}
+    for one in found.values():
+        write_tables(one, out)
+    report = write_report(found["small"], out)
     if as_json:
-        small, large = (
-            {**one.to_dict(), "report": str(reports[name])} for name, one in found.items()
-        )
-        print_json({**small, "large": large})
+        large = found["large"].to_dict()
+        print_json({**found["small"].to_dict(), "large": large, "report": str(report)})
         return
     for one in found.values():
         remark(one.world.about)
         print_table(*one.table(one.world.metrics[0]))
         remark(f"By the screened ranks: {one.verdict.sentence}")
         remark("")
-    remark("full: every item ranked for every user, the truth of these users. naive: sampled ranks")
-    remark("taken as they are. screened: bounds on the truth of these users, certified. The others:")
-    remark("estimates ± standard errors for future users, of whom these are a sample.")
+    remark("full: every item ranked for every user, the truth of these users. naive: the sampled")
+    remark("ranks taken as they are. screened: between these values lies the truth of these users,")
+    remark("certified. The others: estimates for future users ± standard errors.")
     if any(one.extrapolated for one in found.values()):
         remark(MARK_NOTE)
     remark("wrong pairs: how many pairs of models come out in the wrong order.")
-    remark(f"Reports: {', '.join(str(report) for report in reports.values())}")
+    remark(f"Report of the small catalogue: {report}")

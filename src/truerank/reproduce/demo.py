@@ -149,15 +149,19 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def write_results(found: Showcase, folder: Path, *, force: bool = True) -> Path:
-    """Every rank table as Parquet and the report as HTML; the path of the report."""
+def write_tables(found: Showcase, folder: Path) -> None:
+    """Every rank table as Parquet."""
     make_folder(folder)
-    prefix = found.world.prefix
     for design, row in found.tables.items():
         for model, table in row.items():
-            file = folder / f"{prefix}{_slug(model)}-{design}.parquet"
-            table.to_parquet(file, force=force)
-    return found.verdict.to_html(folder / f"{prefix}report.html", force=force)
+            file = folder / f"{found.world.prefix}{_slug(model)}-{design}.parquet"
+            table.to_parquet(file, force=True)
+
+
+def write_report(found: Showcase, folder: Path) -> Path:
+    """The verdict as HTML; the path of the report."""
+    make_folder(folder)
+    return found.verdict.to_html(folder / "report.html", force=True)
 
 
 def _estimates(

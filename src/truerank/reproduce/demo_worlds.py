@@ -29,6 +29,7 @@ from truerank.ranking import (
     rank,
     rank_pairs,
 )
+from truerank.ranking.designs import InnerDesign
 from truerank.rng import Stream, stream
 from truerank.split import Split, leave_one_out
 
@@ -75,7 +76,7 @@ class World:
     prefix: str
     metrics: tuple[str, ...]
     models: Mapping[str, Callable[[], RankBy]]
-    designs: Mapping[str, Design]
+    designs: Mapping[str, InnerDesign | Users]
     evaluations: tuple[Evaluation, ...]
 
 
@@ -131,9 +132,7 @@ KNOWN: dict[str, tuple[float, float, float]] = {
 """The part of the users of whom a model knows anything, and from how little to how much."""
 
 
-def large_world(
-    *, n_items: int = LARGE_ITEMS, n_users: int = LARGE_USERS, seed: int = 0
-) -> World:
+def large_world(*, n_items: int = LARGE_ITEMS, n_users: int = LARGE_USERS, seed: int = 0) -> World:
     """Three generated models over a large catalogue.
 
     Memory: the factors of the items, 26 MB.

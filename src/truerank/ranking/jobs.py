@@ -131,8 +131,8 @@ def shared_cost(rows: TargetRows, n_items: int) -> Int:
 
     >>> from types import SimpleNamespace
     >>> rows = SimpleNamespace(users=np.array([4, 4, 4, 7]), targets=np.array([9, 2, 5, 1]))
-    >>> shared_cost(rows, 11)
-    array([3, 4, 4, 11])
+    >>> shared_cost(rows, 11).tolist()
+    [3, 4, 4, 11]
     """
     order = np.lexsort((rows.targets, rows.users))
     _, first, number, times = np.unique(

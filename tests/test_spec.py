@@ -16,7 +16,7 @@ from truerank.deprecation import renamed_parameters
 from truerank.errors import InvalidArgumentError
 from truerank.models.names import MODELS, model_class, parameters_of
 from truerank.ranking.design_spec import format_design, parse_design
-from truerank.ranking.designs import Adaptive, Full, Sampled, Users
+from truerank.ranking.designs import Adaptive, Full, Sampled, Screened, Users
 from truerank.spec import MOMENT, NUMBER, TEXT, WHOLE, Setting, parse, settings_of
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -43,7 +43,7 @@ def test_splits_are_read_as_they_are_written(spec: SplitSpec) -> None:
     assert parse_split(str(spec)) == spec
 
 
-def inner_designs() -> st.SearchStrategy[Full | Sampled | Adaptive]:
+def inner_designs() -> st.SearchStrategy[Full | Sampled | Adaptive | Screened]:
     sampled = st.builds(Sampled, n=st.integers(2, 10**6), replacement=st.booleans())
     growth = st.floats(1.1, 10)
     grown = st.builds(Adaptive, n0=st.none() | st.integers(2, 99), growth=growth)
@@ -51,12 +51,54 @@ def inner_designs() -> st.SearchStrategy[Full | Sampled | Adaptive]:
         Adaptive, n0=st.integers(2, 99), n_max=st.integers(100, 10**6), growth=growth,
         replacement=st.booleans(),
     )  # fmt: skip
-    return st.just(Full()) | sampled | grown | capped
+    users = st.none() | st.integers(1, 10**6)
+    together = st.builds(Sampled, n=st.none() | st.integers(2, 10**6), shared=users)
+    chance = st.none() | st.floats(1e-12, 0.999)
+    price = st.floats(1e-3, 1e12)
+    certified = st.builds(Screened, k=st.integers(1, 10**6), miss=chance, shared=users)
+    budgeted = st.builds(Screened, k=st.integers(1, 10**6), budget=price, shared=users)
+    timed = st.builds(Screened, k=st.integers(1, 10**6), seconds=price)
+    screened = certified | budgeted | timed
+    return st.just(Full()) | sampled | grown | capped | together | screened
 
 
 @given(inner_designs() | st.builds(Users, st.integers(1, 10**6), inner_designs()))
 def test_designs_are_read_as_they_are_written(design: Any) -> None:
     assert parse_design(format_design(design)) == design
+
+
+@pytest.mark.parametrize(
+    ("words", "design"),
+    [
+        ("screened", Screened()),
+        ("screened k=10 miss=0.01", Screened(k=10, miss=0.01)),
+        ("screened budget=5000", Screened(budget=5000)),
+        ("screened k=5 seconds=0.5 shared=64", Screened(k=5, seconds=0.5, shared=64)),
+        ("sampled n=500 shared=256", Sampled(500, shared=256)),
+        ("sampled shared=1", Sampled(shared=1)),
+        ("users m=50 screened k=10", Users(50, Screened(k=10))),
+        ("users m=50 sampled n=9 shared=4", Users(50, Sampled(9, shared=4))),
+    ],
+)
+def test_designs_of_shared_rivals_in_words(words: str, design: Any) -> None:
+    assert parse_design(words) == design
+    assert format_design(design) == words
+    assert parse_design(words.replace(" ", ",")) == design
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("screened k=0", "k must be a whole number, at least 1"),
+        ("screened miss=2", "miss must be between 0 and 1"),
+        ("screened miss=0.1 budget=9", "budget must be left out where miss is given"),
+        ("screened n=9", "screened with"),
+        ("sampled n=9 shared=3 replacement", "replacement must be False where rivals are shared"),
+    ],
+)
+def test_screens_that_make_no_sense_in_words(words: str, sentence: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=sentence):
+        parse_design(words)
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -103,22 +145,25 @@ def test_one_grammar_everywhere() -> None:
             parse_design,
             "sampeld n=1",
             (
-                "design must be one of full, sampled, adaptive, reference, users, got 'sampeld "
-                "n=1'; did you mean 'sampled'?"
+                "design must be one of full, sampled, adaptive, screened, reference, users, got "
+                "'sampeld n=1'; did you mean 'sampled'?"
             ),
         ),
         (
             parse_design,
             "",
             (
-                "design must be one of full, sampled, adaptive, reference, users, got ''; for "
-                "instance 'sampled n=100 replacement'"
+                "design must be one of full, sampled, adaptive, screened, reference, users, got "
+                "''; for instance 'sampled n=100 replacement'"
             ),
         ),
         (
             parse_design,
             "sampled n",
-            "design must be sampled with n=..., replacement, got 'sampled n'; write n=...",
+            (
+                "design must be sampled with n=..., replacement, shared=..., got 'sampled n'; "
+                "write n=..."
+            ),
         ),
         (
             parse_design,
@@ -137,8 +182,8 @@ def test_one_grammar_everywhere() -> None:
             parse_design,
             "users m=3 adaptiv",
             (
-                "design must be one of full, sampled, adaptive, reference, users, got 'adaptiv'; "
-                "did you mean 'adaptive'?"
+                "design must be one of full, sampled, adaptive, screened, reference, users, got "
+                "'adaptiv'; did you mean 'adaptive'?"
             ),
         ),
         (

@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 
 import truerank as tr
 from truerank.numerics.simd_counting import LANES, PANEL, STEP, count_scores, panels_of
+from truerank.ranking.backends.factors import FactorBackend
+from truerank.ranking.backends.rounding import ListedItems
+from truerank.ranking.rows import read_only
 
 _kept: list[mmap.mmap] = []
 
@@ -87,11 +90,42 @@ def ranks(behind: bool) -> None:
                         raise SystemExit(f"wrong ranks at {users} x {items} x {d}")
 
 
+def screens(behind: bool) -> None:
+    """Parts of the items in another order, from any place of a guarded list to any other."""
+    listed = FactorBackend.listed
+
+    def fenced(backend: FactorBackend, order: Any) -> ListedItems:
+        vectors, norms, names = (guarded(array, behind=behind) for array in listed(backend, order))
+        return ListedItems(read_only(vectors), read_only(norms), read_only(names))
+
+    FactorBackend.listed = fenced  # type: ignore[method-assign]
+    rng = np.random.default_rng(4)
+    for users in (1, LANES + 1, PANEL + 1):
+        for items in (3, STEP + 1, 16 * STEP - 1, 33 * STEP + 1):
+            x = rng.normal(size=(users, 7)).astype(np.float32)
+            y = rng.normal(size=(items, 7)).astype(np.float32)
+            scores = np.asarray(x, np.float64) @ np.asarray(y, np.float64).T
+            for n in sorted({2, max(2, items // 2), items - 1}):
+                targets = rng.integers(0, items, users)
+                for seed, shared in ((0, 1), (n, users)):
+                    table = tr.rank_pairs(
+                        tr.FactorScorer(x, y), np.arange(users), targets,
+                        tr.Sampled(n, shared=shared), seed=seed, executor=tr.Serial(),
+                    )  # fmt: skip
+                    own = scores[np.arange(users), targets][:, None]
+                    full = 1 + (scores > own + 1e-12).sum(axis=1)
+                    size = table.n_sampled
+                    if not ((table.rank <= full) & (size - table.rank <= items - full)).all():
+                        raise SystemExit(f"impossible ranks at {users} x {items}, {n} places")
+
+
 CASES: dict[str, Callable[[], None]] = {
     "lanes, guarded behind": lambda: lanes(behind=True),
     "lanes, guarded before": lambda: lanes(behind=False),
     "ranks, guarded behind": lambda: ranks(behind=True),
     "ranks, guarded before": lambda: ranks(behind=False),
+    "screens, guarded behind": lambda: screens(behind=True),
+    "screens, guarded before": lambda: screens(behind=False),
     "beyond": lambda: lanes(behind=True, beyond=1),
 }
 

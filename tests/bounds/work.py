@@ -61,6 +61,11 @@ def _rank_all(scorer: Any, users: int, items: int, rng: np.random.Generator) -> 
         room = items if exclude is None else items - int(exclude.user_counts.max())
         for k, design in enumerate(_designs(room, len(who), items, rng)):
             tr.rank_pairs(scorer, who, what, design, exclude=exclude, ties=TIES[k % 4])
+        for n in {min(2, items), items // 3, items - 1} - {0, 1}:  # a block begins anywhere
+            shared = tr.Sampled(n, shared=max(1, users // 9))
+            tr.rank_pairs(scorer, who, what, shared, seed=n, exclude=exclude, ties=TIES[n % 4])
+        certified = tr.Screened(k=1 + users % 5, miss=0.2)
+        tr.rank_pairs(scorer, who, what, certified, exclude=exclude, ties=TIES[1 + users % 3])
         tr.rank_pairs(scorer, who, what, exclude=exclude, ties=TIES[users % 4])
 
 

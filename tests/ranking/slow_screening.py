@@ -1,8 +1,8 @@
 """Screened ranking as its docstring tells it, a row and a rival at a time: the reference.
 
-Everybody of a block begins at one place of one random order of the catalogue. A row meets the first
-places from there on, past the end from the beginning again; its own target and what its user has
-seen are passed over. Rows of a rank that may go on meet more, and who meets all has an exact rank.
+Each block of users has a random order of the catalogue. A row meets the first items of it; its own
+target and what its user has seen are passed over. Rows of a rank that may go on meet more, and who
+meets all has an exact rank.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
-from slow_ranking import banned_for, held_by
+from slow_ranking import GOLDEN, WORD, banned_for, held_by, mix
 
 from truerank.data.interactions import Interactions
 from truerank.ranking import RankTable
+from truerank.ranking.screening.screened_ranks import SLICE
 from truerank.ranking.stages import Stages
 from truerank.rng import Stream, addresses
 
@@ -31,10 +32,19 @@ class SlowRows(NamedTuple):
     scored: dict[int, int]
 
 
-def catalogue_order(seed: int, n_items: int) -> list[int]:
-    """The items by the words of their addresses."""
-    words = addresses(seed, Stream.CATALOGUE_ORDER, np.arange(n_items)).tolist()
-    return sorted(range(n_items), key=lambda item: (words[item], item))
+def order_of_block(seed: int, block: int, n_items: int, n: int) -> list[int]:
+    """The first items of a block's order: words of its stream, what came before passed over."""
+    key = int(addresses(seed, Stream.CATALOGUE_ORDER, block)[0])
+    found: list[int] = []
+    seen: set[int] = set()
+    draw = 0
+    while len(found) < n:
+        item = mix((key + draw * GOLDEN) % WORD) * n_items // WORD
+        draw += 1
+        if item not in seen:
+            seen.add(item)
+            found.append(item)
+    return found
 
 
 def block_of(name: Any, n_blocks: int) -> int:
@@ -88,16 +98,20 @@ def slow_screened(
     are asked to.
     """
     n_items, held = scores.shape[1], held_by(users, items)
-    order, found = catalogue_order(seed, n_items), SlowRows([], [], [], [], {})
+    found = SlowRows([], [], [], [], {})
+    longest = max([size for size in stages.sizes.tolist() if size < n_items], default=0)
+    orders: dict[int, list[int]] = {}
     stretches: dict[int, set[tuple[int, int]]] = {}
     for user, target in zip(users.tolist(), items.tolist(), strict=True):
         banned = banned_for(user, held[user], exclude)
         name = user if names is None else names[user]
-        start = block_of(name, stages.n_blocks or 1) * n_items // (stages.n_blocks or 1)
+        block = block_of(name, stages.n_blocks or 1)
+        if block not in orders:
+            orders[block] = order_of_block(seed, block, n_items, longest)
         mine, before = Order(scores[user], held[user], ties, seed, user), 0
         asked = stretches.setdefault(user, set())
         for stage, size in enumerate(stages.sizes.tolist()):
-            met = [order[(start + place) % n_items] for place in range(min(size, n_items))]
+            met = orders[block][:size] if size < n_items else list(range(n_items))
             rivals = [item for item in met if item != target and item not in banned]
             whole = len(rivals) == n_items - len(banned) - 1
             rank = mine.rank(target, rivals, whole=whole)
@@ -106,8 +120,7 @@ def slow_screened(
                 asked.add((0, n_items + 1))  # all anew
             else:
                 asked.add((before, size))
-                wraps = start + before < n_items < start + size
-                found.scored[user] += (1 + wraps) * target_in_line
+                found.scored[user] += -(-(size - before) // SLICE) * target_in_line
             chance = int(addresses(seed, Stream.NEGATIVES, user, target, stage)[0]) / 2**64
             most, share = int(stages.max_rank[stage]), float(stages.continue_prob[stage])
             goes_on = rank < most or (rank == most and chance < share)

@@ -68,9 +68,12 @@ def refused(error: type[Exception], sentence: str) -> Any:
         (lambda: Users(0), "m must be a whole number, at least 1, got 0"),
         (
             lambda: Users(3, FixedNegatives([[1]])),
-            "inner must be Full, Sampled or Adaptive, got FixedNegatives",
+            "inner must be Full, Sampled, Adaptive or Screened, got FixedNegatives",
         ),
-        (lambda: Users(3, Users(2)), "inner must be Full, Sampled or Adaptive, got Users"),
+        (
+            lambda: Users(3, Users(2)),
+            "inner must be Full, Sampled, Adaptive or Screened, got Users",
+        ),
     ],
 )
 def test_designs_that_make_no_sense(make: Any, sentence: str) -> None:
@@ -88,7 +91,7 @@ def test_designs_that_make_no_sense(make: Any, sentence: str) -> None:
         (Users(5), "m must be at most the 4 users held out, got 5"),
         (
             "full",
-            r"must be Full\(\), Sampled\(n\), Adaptive\(...\), FixedNegatives\(...\) or Users",
+            r"must be Full\(\), Sampled\(n\), Adaptive\(...\), Screened\(...\), FixedNegatives",
         ),
         (Full, "design must be Full"),
     ],
@@ -116,7 +119,9 @@ def test_a_sample_larger_than_what_one_user_has_not_seen() -> None:
 
 def test_repeated_draws_from_next_to_nothing() -> None:
     tiny = FactorScorer(np.ones((1, 1)), np.ones((2, 1)))
-    with refused(InvalidArgumentError, "replacement must be False where .* less than 3 candidates"):
+    with refused(
+        InvalidArgumentError, "replacement must be False where .* fewer than 3 candidates"
+    ):
         rank_pairs(tiny, [0], [1], Sampled(replacement=True))
 
 

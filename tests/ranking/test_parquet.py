@@ -15,7 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from truerank.errors import FileFormatError, InvalidArgumentError, InvalidDataError, StorageError
-from truerank.ranking import FactorScorer, Header, RankTable, Sampled, Users, rank_pairs
+from truerank.ranking import (
+    FactorScorer,
+    Header,
+    RankCounts,
+    RankTable,
+    Sampled,
+    Screened,
+    Users,
+    rank_pairs,
+)
 
 KEY = b"truerank.ranktable"
 TABLE = RankTable.from_arrays(
@@ -49,6 +58,73 @@ def test_round_trip_of_a_real_ranking(tmp_path: Path) -> None:
     table = rank_pairs(scorer, range(9), range(9), design, user_ids=list("abcdefghi"))
     table.to_parquet(str(tmp_path / "t.parquet"))
     assert_same(RankTable.from_parquet(str(tmp_path / "t.parquet")), table)
+
+
+@pytest.mark.parametrize(
+    "design",
+    [Screened(), Screened(k=2, miss=0.2, shared=4), Sampled(50, shared=3), Sampled(shared=2),
+     Users(7, Screened(k=1, miss=0.3)), Users(7, Sampled(9, shared=9)), Screened(k=3, budget=200)],
+    ids=str,
+)  # fmt: skip
+def test_round_trip_of_screens_and_shared_rivals(design: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    scorer = FactorScorer(rng.normal(size=(40, 3)), rng.normal(size=(400, 3)))
+    table = rank_pairs(scorer, range(40), rng.integers(0, 400, 40), design, seed=3)
+    table.to_parquet(tmp_path / "t.parquet")
+    again = RankTable.from_parquet(tmp_path / "t.parquet")
+    assert_same(again, table)
+    mine, theirs = table.header.stages, again.header.stages
+    assert mine is not None
+    assert theirs is not None
+    assert mine.n_blocks == theirs.n_blocks
+    assert mine.describe() == theirs.describe()
+    for name in ("sizes", "max_rank", "continue_prob"):
+        assert getattr(mine, name).tolist() == getattr(theirs, name).tolist()
+    assert again.header.design.describe() == design.describe()
+    counts = table.counts()
+    counts.to_parquet(tmp_path / "c.parquet")
+    assert RankCounts.from_parquet(tmp_path / "c.parquet").header == counts.header
+
+
+def test_files_from_before_rivals_were_shared(tmp_path: Path) -> None:
+    """They say neither ``shared`` nor ``blocks``, and plain samples still write none of it."""
+    levels = {"sizes": [10], "go_on": [0], "keep": [1.0]}
+    old = {"kind": "sampled", "n": 10, "replacement": False, "levels": levels}
+    path = rewritten(tmp_path / "t.parquet", {"format": 1, "seed": 1, "design": old})
+    header = RankTable.from_parquet(path).header
+    assert header.design == Sampled(10)
+    assert header.stages is not None
+    assert header.stages.n_blocks is None
+    assert header.to_dict()["design"] == old
+    grown = {"kind": "adaptive", "n0": 10, "n_max": 20, "levels": {
+        "sizes": [10, 20], "go_on": [1, 0], "keep": [0.5, 1.0]}}  # fmt: skip
+    path = rewritten(tmp_path / "t.parquet", {"format": 1, "seed": 1, "design": grown})
+    assert "blocks" not in RankTable.from_parquet(path).header.to_dict()["design"]["levels"]
+
+
+LEVELS = {"sizes": [5, 9], "go_on": [1, 0], "keep": [1, 1]}
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        {"kind": "screened", "k": "x"}, {"kind": "screened", "k": 0}, {"kind": "screened", "k": []},
+        {"kind": "screened", "miss": "often"}, {"kind": "screened", "miss": 7},
+        {"kind": "screened", "budget": -1}, {"kind": "screened", "shared": 0.5},
+        {"kind": "screened", "miss": 0.1, "budget": 3}, {"kind": "screened", "mood": 3},
+        {"kind": "sampled", "shared": -3}, {"kind": "sampled", "shared": "all"},
+        {"kind": "sampled", "shared": 3, "replacement": True},
+        {"kind": "screened", "levels": LEVELS | {"blocks": 0}},
+        {"kind": "screened", "levels": LEVELS | {"blocks": "many"}},
+        {"kind": "screened", "levels": LEVELS | {"blocks": 1.5}},
+        {"kind": "users", "m": 3, "inner": {"kind": "screened", "k": -1}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_damaged_screens(design: Any, tmp_path: Path) -> None:
+    path = rewritten(tmp_path / "t.parquet", {"format": 1, "design": design})
+    with pytest.raises(FileFormatError, match=r"t\.parquet: the header is damaged: "):
+        RankTable.from_parquet(path)
 
 
 def test_an_empty_table_round_trips(tmp_path: Path) -> None:

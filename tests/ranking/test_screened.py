@@ -15,7 +15,7 @@ from slow_ranking import (
     make_world,
     scores_of,
 )
-from slow_screening import assert_rows, block_of, catalogue_order, slow_screened
+from slow_screening import assert_rows, block_of, order_of_block, slow_screened
 
 import truerank as tr
 from truerank.data.interactions import Interactions
@@ -471,8 +471,10 @@ def test_blocks_hold_about_as_many_as_asked_for(n_users: int) -> None:
         assert n_blocks >= wanted / 2.5
 
 
-def test_the_order_is_one_of_all_items() -> None:
-    assert sorted(catalogue_order(SEED, N_ITEMS)) == list(range(N_ITEMS))
+def test_every_block_has_an_order_of_its_own() -> None:
+    orders = [order_of_block(SEED, block, N_ITEMS, N_ITEMS - 1) for block in range(3)]
+    assert all(len(set(order)) == N_ITEMS - 1 for order in orders)
+    assert orders[0] != orders[1] != orders[2]
 
 
 # ---------------------------------------------------------------- split, users, candidates

@@ -45,6 +45,24 @@ def _adaptive_with_replacement(rng: np.random.Generator, room: int) -> Any:
     return tr.Adaptive(n0=n0, n_max=8 * n0, replacement=True)
 
 
+def _screened(rng: np.random.Generator, room: int) -> Any:
+    return tr.Screened(
+        k=log_uniform(rng, 1, 2 * room),
+        miss=float(np.exp(rng.uniform(np.log(1e-4), np.log(0.7)))),
+        shared=_together(rng) if rng.random() < 0.3 else None,
+    )
+
+
+def _shared(rng: np.random.Generator, room: int) -> Any:
+    n = None if rng.random() < 0.1 else log_uniform(rng, 2, max(2, min(2 * room, 20_000)))
+    return tr.Sampled(n, shared=_together(rng))
+
+
+def _together(rng: np.random.Generator) -> int:
+    """About how many users share their rivals."""
+    return log_uniform(rng, 1, 1000)
+
+
 INNER: dict[str, Designer] = {
     "full": lambda rng, room: tr.Full(),
     "sampled": lambda rng, room: tr.Sampled(_size(rng, room)),
@@ -55,10 +73,16 @@ INNER: dict[str, Designer] = {
     "adaptive n_max": _adaptive_n_max,
     "adaptive free": _adaptive_free,
     "adaptive with replacement": _adaptive_with_replacement,
+    "screened": lambda rng, room: tr.Screened(),
+    "screened k": _screened,
+    "shared": _shared,
 }
 """How a row is ranked."""
 
-DESIGNS = (*INNER, "users full", "users sampled", "users adaptive", "given")
+DESIGNS = (
+    *INNER, "users full", "users sampled", "users adaptive", "users screened k", "users shared",
+    "given",
+)  # fmt: skip
 """The names of all designs: rows, rows of some users, and negatives that somebody chose."""
 
 

@@ -6,10 +6,14 @@ The joint order of a user's list, for each tie rule. Of equal scores,
 * ``optimistic``: the user's own targets come first, among themselves by item index;
 * ``pessimistic``: they come last, among themselves by item index;
 * ``half``: they stand together behind the first half (rounded up) of the tied rivals.
+
+Among a part of the candidates ``half`` puts each tied rival above or below by a coin of its own.
+Users of a block who share their rivals begin at one place of one random order of the items.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -47,14 +51,23 @@ def rank_in_list(
     targets: Int,
     rule: str,
     words: NDArray[np.uint64],
+    *,
+    whole: bool = True,
 ) -> int:
-    """The rank of one target among its candidates, of whom some are targets as well."""
+    """The rank of one target among its candidates, of whom some are targets as well.
+
+    ``whole`` says that these are all the candidates there are.
+    """
     better = int(((scores > scores[target]) & candidates).sum())
     tied = (scores == scores[target]) & candidates
     if rule == "random":
         return 1 + better + int((tied & (words < words[target])).sum())
     own = np.sort(targets[tied[targets]])
     rivals = int(tied.sum()) - len(own)
+    if rule == "half" and not whole:
+        heads = tied & (words < np.uint64(2**63))
+        heads[own] = False
+        return 1 + better + int(heads.sum()) + int(np.searchsorted(own, target))
     before = {"optimistic": 0, "half": (rivals + 1) // 2, "pessimistic": rivals}[rule]
     return 1 + better + before + int(np.searchsorted(own, target))
 
@@ -76,3 +89,54 @@ def slow_ranks(
         own = items[users == user]
         candidates[own] = True  # one list for all of a user's held-out items
         yield int(row), rank_in_list(scores, target, candidates, own, ties, words)
+
+
+def place_of_block(name: Any, n_blocks: int, n_items: int) -> int:
+    """Where the block of a user begins: by the hash of a number, or by the CRC of a text."""
+    if isinstance(name, int | np.integer):
+        block = int(addresses(0, Stream.BOOTSTRAP, 200, int(name) % 2**64)[0]) % n_blocks
+    else:
+        block = zlib.crc32(str(name).encode()) % n_blocks
+    return block * n_items // n_blocks
+
+
+def slow_shared(
+    scorer: Any,
+    users: Int,
+    items: Int,
+    seen: Any,
+    *,
+    ties: str,
+    seed: int,
+    rows: Int,
+    names: Any,
+    stages: Any,
+) -> Iterator[tuple[int, int, int]]:
+    """(row, rank, size of the sample) of some rows, whose users share their rivals in blocks."""
+    n_items, order = 0, np.empty(0, np.int64)
+    for row in rows:
+        user, target = int(users[row]), int(items[row])
+        scores = scores_of(scorer, user)
+        if len(scores) != n_items:
+            n_items = len(scores)
+            order = np.argsort(addresses(seed, Stream.CATALOGUE_ORDER, np.arange(n_items)))
+        words = addresses(seed, Stream.TIES, user, np.arange(n_items))
+        own = items[users == user]
+        candidates = np.ones(n_items, dtype=bool)
+        if seen is not None:
+            candidates[seen.items_of(user)] = False
+        candidates[own] = True
+        start = place_of_block(names[user], stages.n_blocks, n_items)
+        for stage, size in enumerate(stages.sizes.tolist()):
+            met = np.zeros(n_items, dtype=bool)
+            met[np.roll(order, -start)[:size]] = True
+            met[target] = True
+            met &= candidates
+            whole = bool(met.sum() == candidates.sum())
+            among = own[met[own]]
+            rank = rank_in_list(scores, target, met, among, ties, words, whole=whole)
+            word = int(addresses(seed, Stream.NEGATIVES, user, target, stage)[0])
+            most, share = stages.max_rank[stage], stages.continue_prob[stage]
+            if whole or not (rank < most or (rank == most and word < share * 2.0**64)):
+                break
+        yield int(row), rank, int(met.sum())

@@ -43,8 +43,10 @@ def _is_split(name: str) -> Callable[[World], bool]:
 
 def _asked_for_too_many(world: World) -> bool:
     """Only a size that the world asked for by number may be refused, never a default."""
-    design = world.design.inner if isinstance(world.design, tr.Users) else world.design
+    design = world.inner
     room = int(world.n_candidates.min())
+    if world.shares_rivals:
+        return False
     if isinstance(design, tr.Sampled):
         return design.n > room - int(design.replacement)
     if isinstance(design, tr.Adaptive) and world.plan.design != "adaptive":
@@ -92,6 +94,11 @@ REFUSALS = (
     Refusal("a cut at time", _is_split("temporal"), "all times are equal"),
     Refusal("^n_users must be", _is_split("strong"), "too few users to take some away"),
     Refusal("^n0? must be (at most|less than)", _asked_for_too_many, "asked for by number"),
+    Refusal(
+        "^ties must be .* where a screen is certified",
+        lambda world: world.plan.ties == "half" and isinstance(world.inner, tr.Screened),
+        "half of the ties is no place in a sample",
+    ),
     Refusal(
         "for a scorer made of functions",
         lambda world: world.plan.executor == "processes",

@@ -141,6 +141,18 @@ class World:
         return INNER[name](rng, room)
 
     @property
+    def inner(self) -> Any:
+        """How each user is ranked, whichever users are."""
+        return self.design.inner if isinstance(self.design, tr.Users) else self.design
+
+    @property
+    def shares_rivals(self) -> bool:
+        """Whether users meet their rivals in blocks."""
+        return (
+            isinstance(self.inner, tr.Screened) or getattr(self.inner, "shared", None) is not None
+        )
+
+    @property
     def rank_options(self) -> dict[str, Any]:
         """Everything that rank is told but the model, the split and the design."""
         ties = {} if self.plan.ties is None else {"ties": self.plan.ties}
@@ -173,6 +185,7 @@ class World:
     def rank_rows(self, rows: Int, design: Any, **options: Any) -> tr.RankTable:
         """Some rows of the world by themselves."""
         told = {k: v for k, v in self.rank_options.items() if k != "candidates"} | options
+        told = {"user_ids": self.split.train.user_ids} | told  # blocks of users go by their names
         return tr.rank_pairs(
             self.scorer, self.users[rows], self.items[rows], design, exclude=self.seen, **told
         )

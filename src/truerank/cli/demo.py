@@ -17,39 +17,42 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, metavar="INT", help="Random seed.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Run the whole job on generated data: five models, the truth, and cheaper evaluations of it.
+    """Run the whole job twice: on a small catalogue, and on one of 200,000 items.
+
+    The truth by full ranking, and what cheaper evaluations make of it.
 
     Example:  truerank demo --out demo-output
     """
     from truerank.estimators.summary_text import MARK_NOTE
     from truerank.execution import Progress
-    from truerank.reproduce.demo import (
-        METRICS,
-        MODELS,
-        make_folder,
-        prepare,
-        run_demo,
-        write_results,
-    )
+    from truerank.reproduce.demo import make_folder, run_demo, write_report, write_tables
+    from truerank.reproduce.demo_worlds import embedded_split, large_world, small_world
 
     make_folder(out)
-    split = prepare(seed)
+    split = embedded_split(seed)
     remark(str(split.train.summary()))
-    with Progress("fitting, ranking, comparing", total=len(MODELS) + 1) as bar:
-        found = run_demo(split, seed=seed, step=bar.advance)
-    report = write_results(found, out)
+    worlds = {"small": small_world(split, seed=seed), "large": large_world(seed=seed)}
+    found = {}
+    total = sum(len(world.models) + 1 for world in worlds.values())
+    with Progress("fitting, ranking, comparing", total=total) as bar:
+        for name, world in worlds.items():
+            found[name] = run_demo(world, seed=seed, step=bar.advance)
+    for one in found.values():
+        write_tables(one, out)
+    report = write_report(found["small"], out)
     if as_json:
-        print_json({**found.to_dict(), "report": str(report)})
+        large = found["large"].to_dict()
+        print_json({**found["small"].to_dict(), "large": large, "report": str(report)})
         return
-    for metric in METRICS:
-        heads, rows = found.table(metric)
-        print_table(heads, rows)
-    if found.extrapolated:
+    for one in found.values():
+        remark(one.world.about)
+        print_table(*one.table(one.world.metrics[0]))
+        remark(f"By the screened ranks: {one.verdict.sentence}")
+        remark("")
+    remark("full: every item ranked for every user, the truth of these users. naive: the sampled")
+    remark("ranks taken as they are. screened: between these values lies the truth of these users,")
+    remark("certified. The others: estimates for future users ± standard errors.")
+    if any(one.extrapolated for one in found.values()):
         remark(MARK_NOTE)
-    remark("full: every item ranked for every user, the truth. naive: the sampled ranks taken as")
-    remark("they are. The others are estimates of the truth, ± standard errors for future users,")
-    remark("of whom these are a sample.")
-    remark("wrong pairs: of 10 pairs of models, how many come out in the wrong order.")
-    remark("")
-    remark(f"By the adaptive ranks: {found.verdict.sentence}")
-    remark(f"Report: {report}")
+    remark("wrong pairs: how many pairs of models come out in the wrong order.")
+    remark(f"Report of the small catalogue: {report}")

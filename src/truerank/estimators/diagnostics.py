@@ -14,7 +14,13 @@ from truerank.estimators.methods.simple import Naive
 from truerank.estimators.methods.table import make_method
 from truerank.estimators.problem import Estimator, Problem
 from truerank.estimators.result import Diagnostics
-from truerank.estimators.samples import Sample, Weighting, prepare
+from truerank.estimators.samples import (
+    FEW_BLOCKS,
+    Sample,
+    Weighting,
+    blocks_sharing,
+    prepare,
+)
 from truerank.metrics import Metric
 from truerank.ranking.counts import RankCounts
 from truerank.ranking.table import RankTable
@@ -38,6 +44,8 @@ def diagnose(
     common = [*suspicions, *([_NAIVE] if method == "naive" else [])]
     common += [sample.ranks.adapted] if sample.ranks.adapted else []
     common += _uneven(problem)
+    if blocks_sharing(sample.ranks) is not None and sample.block is None:
+        common.append(_FEW_BLOCKS)
     if not bounds:
         if not sample.exact:
             common.append(
@@ -162,6 +170,12 @@ _NAIVE = (
     "and may order models differently"
 )
 
+
+_FEW_BLOCKS = (
+    f"users share their rivals in fewer than {FEW_BLOCKS} blocks, too few to tell how much these "
+    "differ: errors and bounds are those of rivals of each user's own, which may be too small; let "
+    "fewer users share theirs"
+)
 
 UNEVEN = 1.5
 """Numbers of candidates this many times apart cannot share one distribution of ranks."""

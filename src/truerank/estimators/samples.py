@@ -167,6 +167,26 @@ class Sample:
         """Rows that equal weights would need for the same information."""
         return _sum(row_weights) ** 2 / _sum(np.asarray(row_weights**2 / self.worth))
 
+    @cached_property
+    def design_effect(self) -> float:
+        r"""How many times the variance of shares of ranks grows because blocks share their rivals.
+
+        Of the shares of rows of rank 1, 2, 4, ... 32 or better, the largest ratio of
+        :math:`\sum_b (\sum_{i \in b} (z_i - \bar z))^2` to :math:`\sum_i (z_i - \bar z)^2`;
+        at least 1, which it is where nothing is shared.
+        """
+        if self.block is None:
+            return 1.0
+        weight, ratios = self.weight / self.n_targets, [1.0]
+        for most in (1, 2, 4, 8, 16, 32):
+            above = (self.ranks.rank <= most).astype(np.float64)
+            off = weight * (above - np.average(above, weights=weight))
+            alone = float(off @ off)
+            if alone > 0:
+                together = np.bincount(self.block, off)
+                ratios.append(float(together @ together) / alone)
+        return max(ratios)
+
     # ---------------------------------------------------------------- shares
 
     def shares(
@@ -354,8 +374,9 @@ class Weighting:
         if confidence not in self._sets:
             own = self.own_shares if shares is None else shares
             stages = self.sample.ranks.header.stages
+            worth = self.problem.n_rows / self.sample.design_effect
             self._sets[confidence] = compatible_set(
-                self.problem, own, confidence=confidence, stages=stages
+                self.problem, own, confidence=confidence, stages=stages, n_effective=worth
             )
         return self._sets[confidence]
 

@@ -55,7 +55,8 @@ class Processes:
                 if attempt == self.retries:
                     raise WorkerLostError(
                         f"a worker process died {attempt + 1} times ({len(waiting)} tasks left); "
-                        "it probably ran out of memory: use fewer workers"
+                        "it probably ran out of memory: use fewer workers; or this script does "
+                        "not keep its work under if __name__ == '__main__':, which processes need"
                     ) from error
 
     def _one_pool(

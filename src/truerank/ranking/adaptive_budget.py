@@ -86,9 +86,10 @@ class Budget:
             self.stages.max_rank[stage] = last
             share = max(0.0, affordable - before) / max(at, spare, 1e-9)
             self.stages.continue_prob[stage] = min(1.0, share)
-            expected = min(expected, affordable)
         last, share = self.stages.max_rank[stage], float(self.stages.continue_prob[stage])
-        self._spent += expected / self._n_pilot * step
+        # What was kept in reserve and not needed is left to the stages to come.
+        going = float((alive < last).sum() + share * (alive == last).sum())
+        self._spent += going / self._n_pilot * step
         self._kept *= share if last == 1 else 1.0
         self._done = self._kept == 0.0 or not (here & (rank <= last)).any()
 
@@ -111,10 +112,10 @@ def plain_cost(sizes: Int, first_shares: NDArray[np.float64]) -> float:
     >>> plain_cost(np.array([100, 200, 400]), np.array([0.5, 0.2, 0.1]))  # 100 + 50 + 3 * 40 + ...
     310.0
     """
-    total = float(PLAIN_START)
+    total, logs = float(PLAIN_START), np.log(np.maximum(first_shares, 1e-12))
     for n in (100, 200, 400, 800, 1600):
         if n <= sizes[-1]:
-            share = float(np.interp(math.log(n), np.log(sizes), first_shares))
+            share = float(np.exp(np.interp(math.log(n), np.log(sizes), logs)))
         else:
             share = float(first_shares[-1]) * float(sizes[-1]) / n
         total += n * share

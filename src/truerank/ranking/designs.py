@@ -14,7 +14,7 @@ from truerank.deprecation import old_name
 from truerank.errors import InvalidArgumentError, InvalidDataError
 from truerank.ranking.screening.certificate import affordable_ladder, certified_stages
 from truerank.ranking.stages import Stages
-from truerank.ranking.user_blocks import BUCKETS, blocks_for
+from truerank.ranking.user_blocks import BLOCKS, blocks_for
 
 
 class _Recorded:
@@ -99,7 +99,7 @@ class Sampled(_Recorded):
         size = np.array([max(2, min(self.first_size(n_items), n_items))])
         n_blocks = None
         if self.shared is not None:
-            n_blocks = BUCKETS if n_users is None else blocks_for(n_users, self.shared)
+            n_blocks = BLOCKS if n_users is None else blocks_for(n_users, self.shared)
         return Stages(size, np.array([0]), np.array([1.0]), n_blocks)
 
     def levels(self, n_items: int) -> Stages:
@@ -138,7 +138,7 @@ class Screened(_Recorded):
             limit with a budget.
         budget: Items scored per user, on average.
         seconds: The time to take, roughly.
-        shared: Users who share their rivals, about. None is 200 blocks, however many users.
+        shared: Users who share their rivals, about. None is 100 blocks, however many users.
     """
 
     kind: ClassVar[str] = "screened"
@@ -182,7 +182,7 @@ class Screened(_Recorded):
             n_users: Users there are, which matters where ``shared`` is given.
         """
         shared = self.shared is not None and n_users is not None
-        n_blocks = blocks_for(n_users, self.shared) if shared else BUCKETS  # type: ignore[arg-type]
+        n_blocks = blocks_for(n_users, self.shared) if shared else BLOCKS  # type: ignore[arg-type]
         if self.budget is not None:
             return affordable_ladder(self.k, self.budget, n_items).stages(n_blocks)
         return certified_stages(self.k, self.certified or MISS, n_items, n_blocks)

@@ -7,7 +7,7 @@ memory-mapped by whoever works on them, never sent.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -84,12 +84,6 @@ class RankJob:
     stages: Stages | None = None
     state: SampleState | None = None
     screen: Screen | None = None
-    listing: Any = field(init=False, default=None)
-
-    def prepare(self) -> None:
-        """Put the items in the order of the screen, once for all blocks of this process."""
-        if self.screen is not None and self.listing is None:
-            object.__setattr__(self, "listing", self.backend.listed(self.screen.order))
 
     def blocks(self) -> list[tuple[int, int]]:
         """Row ranges of about ``users_per_block`` whole users each."""
@@ -106,7 +100,7 @@ class RankJob:
         """What becomes of the rows of one block, by themselves: so it may run anywhere."""
         rows = self.rows.part(start, stop)
         if self.screen is not None:
-            ranks, met = rank_screened(self.backend, rows, self.screen, self.listing)
+            ranks, met = rank_screened(self.backend, rows, self.screen)
             return Ranked(ranks, met.drawn + 1, met.scored)
         match self.design:
             case Full():
@@ -137,8 +131,8 @@ def shared_cost(rows: TargetRows, n_items: int) -> Int:
 
     >>> from types import SimpleNamespace
     >>> rows = SimpleNamespace(users=np.array([4, 4, 4, 7]), targets=np.array([9, 2, 5, 1]))
-    >>> shared_cost(rows, 11)
-    array([3, 4, 4, 11])
+    >>> shared_cost(rows, 11).tolist()
+    [3, 4, 4, 11]
     """
     order = np.lexsort((rows.targets, rows.users))
     _, first, number, times = np.unique(
@@ -202,17 +196,15 @@ def load_job(folder: str) -> RankJob:
     backend: Backend = BACKENDS[described["backend"]].from_parts(_arrays(place / "scores"))
     stages = described["levels"] and Stages.from_dict(described["levels"])
     screen: Any = _arrays(place / "screen")
-    job = RankJob(
+    return RankJob(
         rows=TargetRows(
             **rows, tie_rule=described["tie_rule"], tie_word=np.uint64(described["tie_word"])
         ),
         backend=backend,
         design=_design(described["design"], place / "design"),
         stages=stages,
-        screen=Screen.from_arrays(**screen, stages=stages) if screen else None,
+        screen=Screen(**screen, stages=stages) if screen else None,
     )
-    job.prepare()
-    return job
 
 
 def _arrays(folder: Path) -> Arrays:

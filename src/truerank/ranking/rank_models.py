@@ -312,17 +312,15 @@ def _screened(
     rest = rows.part(done, len(rows))
     if len(rest) == 0:
         return stages, found
-    screen = Screen.of(stages, n_items, rest.users, user_ids, seed)
+    screen = Screen.of(stages, rest.users, user_ids, seed)
     order = screen.by_block(rest.users, rest.targets)
     pilot = 0
     if plan is not None:
-        begins = screen.start[rest.users[order]]
-        pilot = int(
-            np.searchsorted(begins, begins[min(SCREEN_PILOT, len(order)) - 1], side="right")
-        )
+        block = screen.block[rest.users[order]]
+        last = block[min(SCREEN_PILOT, len(order)) - 1]
+        pilot = int(np.searchsorted(block, last, side="right"))
         first = order[:pilot]
-        listing = backend.listed(screen.order)
-        rank, met = rank_screened(backend, rest.take(first), screen, listing, plan.settle)
+        rank, met = rank_screened(backend, rest.take(first), screen, plan.settle)
         found.put(done + first, Ranked(rank, met.drawn + 1, met.scored))
     if pilot < len(order):
         job = RankJob(rest.take(order[pilot:]), backend, design, stages, screen=screen)
@@ -363,8 +361,6 @@ def _run(job: RankJob, executor: Executor | None, progress: bool | None) -> Rank
             folder = private_folder(Path(tempfile.gettempdir()), "truerank-job")
             place = str(stack.enter_context(folder))
             save_job(job, Path(place))
-        else:
-            job.prepare()
         tasks = (BlockTask(place, start, stop) for start, stop in job.blocks())
         bar = stack.enter_context(Progress("ranking", total=len(job.rows), enabled=progress))
         results = stack.enter_context(closed_after(executor.imap(rank_block, tasks)))

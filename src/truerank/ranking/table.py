@@ -40,13 +40,14 @@ class RankTable:
     rank is exact. Memory: about 50 bytes per row plus the ids.
 
     **What it cost.** ``n_scored`` sums to exactly the scores that were asked for, whatever the
-    design, the executor and the blocks. Ranked in full, a user's whole list is scored once, excluded
-    items included, whatever the number of its targets: its rows share the items of the catalogue,
-    as evenly as whole numbers can. A sample by factors or an item-item matrix costs ``n_sampled``; by
-    calls the target is scored again at each stage, in the same call as the rivals it meets there,
-    which costs 1 a stage. Nothing is scored twice for the plan of a budget, and nothing is padded.
-    Not counted are the few pairs (at most 16) by which a fast path is held to the scorer's own
-    ``score_pairs``. Of ranks made elsewhere it is ``n_sampled`` unless they say otherwise.
+    design, the executor and the blocks. Ranked in full, a user's whole list is scored once, items
+    that are no candidates included, whatever the number of its targets: its rows share the items
+    of the catalogue, as evenly as whole numbers can. A sample by factors or an item-item matrix
+    costs ``n_sampled``; by calls the target is scored again at each stage, in the same call as the
+    rivals it meets there, which costs 1 a stage. Nothing is scored twice for the plan of a budget,
+    and nothing is padded. Not counted are the few pairs (at most 16) by which a fast path is held
+    to the scorer's own ``score_pairs``. Of ranks made elsewhere it is ``n_sampled`` unless they
+    say otherwise.
 
     Attributes:
         user: External id of each row's user.

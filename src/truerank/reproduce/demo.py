@@ -1,4 +1,4 @@
-"""The demonstration: five models, the truth, and what four cheaper evaluations make of it."""
+"""The demonstration: models, the truth, and what cheaper evaluations make of it."""
 
 from __future__ import annotations
 
@@ -12,64 +12,27 @@ from typing import Any
 import numpy as np
 
 from truerank.comparison import Verdict, compare
-from truerank.data import load_dataset
 from truerank.estimators import Estimate, Sample, estimate
 from truerank.estimators import prepare as prepare_ranks
 from truerank.estimators.summary_text import format_estimate
 from truerank.files import readable_errors
-from truerank.models import EASE, IALS, SLIM, ItemKNN, Popularity
-from truerank.ranking import Adaptive, Design, Full, RankTable, Sampled, Users, rank
-from truerank.split import Split, leave_one_out
-
-METRICS = ("recall@10", "ndcg@10")
-
-MODELS: dict[str, Any] = {
-    "popularity": Popularity(),
-    "item-kNN": ItemKNN(k=20),
-    "iALS": IALS(dim=32, epochs=10),
-    "EASE": EASE(l2=200.0),
-    "SLIM": SLIM(l1=1.0, l2=20.0),
-}
-
-USERS_SHARE = 0.15
-"""Part of the users that the user-sampled evaluation ranks: about the cost of Adaptive()."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
-    """One way to evaluate: a design and a method.
-
-    Attributes:
-        name: For tables.
-        design: Key of the design; evaluations with the same key share one ranking.
-        method: Of the estimates.
-    """
-
-    name: str
-    design: str
-    method: str
-
-
-EVALUATIONS = (
-    Evaluation(name="full", design="full", method="exact"),
-    Evaluation(name="naive, n = 100", design="sampled", method="naive"),
-    Evaluation(name="corrected, n = 100", design="sampled", method="auto"),
-    Evaluation(name="adaptive", design="adaptive", method="auto"),
-    Evaluation(name="some users", design="users", method="exact"),
-)
+from truerank.ranking import RankTable, Users
+from truerank.reproduce.demo_worlds import Evaluation, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Showcase:
-    """All that the demonstration found.
+    """All that the demonstration found in a world.
 
     Attributes:
+        world: The world.
         estimates: ``estimates[evaluation][model][metric]``.
         tables: ``tables[design][model]``.
         seconds: What ranking all models took, by design.
-        verdict: The comparison by the adaptive design.
+        verdict: The comparison by the screened ranks.
     """
 
+    world: World
     estimates: dict[str, dict[str, dict[str, Estimate]]]
     tables: dict[str, dict[str, RankTable]]
     seconds: dict[str, float]
@@ -103,18 +66,19 @@ class Showcase:
 
     def table(self, metric: str) -> tuple[list[str], list[list[str]]]:
         """Heads and rows: models by evaluations, then cost, error and winner."""
+        ways = self.world.evaluations
         rows = [
-            [model, *(_cell(e, self.estimates[e.name][model][metric]) for e in EVALUATIONS)]
+            [model, *(_cell(e, self.estimates[e.name][model][metric]) for e in ways)]
             for model in self.estimates["full"]
         ]
         rows += [
-            ["scored per user", *(f"{self.scored_per_user(e):,.0f}" for e in EVALUATIONS)],
-            ["seconds", *(f"{self.seconds[e.design]:.2f}" for e in EVALUATIONS)],
-            ["mean error", "—", *(f"{self.error(e, metric):.1%}" for e in EVALUATIONS[1:])],
-            ["wrong pairs", "—", *(str(self.wrong_pairs(e, metric)) for e in EVALUATIONS[1:])],
-            ["winner", *(self.winner(e, metric) for e in EVALUATIONS)],
+            ["scored per user", *(f"{self.scored_per_user(e):,.0f}" for e in ways)],
+            ["seconds", *(f"{self.seconds[e.design]:.2f}" for e in ways)],
+            ["mean error", "—", *(f"{self.error(e, metric):.1%}" for e in ways[1:])],
+            ["wrong pairs", "—", *(str(self.wrong_pairs(e, metric)) for e in ways[1:])],
+            ["winner", *(self.winner(e, metric) for e in ways)],
         ]
-        return [metric, *(e.name for e in EVALUATIONS)], rows
+        return [metric, *(e.name for e in ways)], rows
 
     @property
     def extrapolated(self) -> bool:
@@ -124,52 +88,37 @@ class Showcase:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
+        metrics = self.world.metrics
         return {
             "evaluations": {
                 e.name: {
                     "scored_per_user": self.scored_per_user(e),
                     "seconds": self.seconds[e.design],
-                    "error": {
-                        metric: self.error(e, metric) for metric in METRICS
-                    },
-                    "wrong_pairs": {metric: self.wrong_pairs(e, metric) for metric in METRICS},
-                    "winner": {metric: self.winner(e, metric) for metric in METRICS},
+                    "error": {metric: self.error(e, metric) for metric in metrics},
+                    "wrong_pairs": {metric: self.wrong_pairs(e, metric) for metric in metrics},
+                    "winner": {metric: self.winner(e, metric) for metric in metrics},
                     "estimates": {
                         model: {metric: found.to_dict() for metric, found in row.items()}
                         for model, row in self.estimates[e.name].items()
                     },
                 }
-                for e in EVALUATIONS
+                for e in self.world.evaluations
             },
             "verdict": self.verdict.to_dict(),
-        }  # fmt: skip
+        }
 
 
-def prepare(seed: int) -> Split:
-    """The embedded data, the latest item of every user held out."""
-    return leave_one_out(load_dataset("demo", seed=seed), by="latest", seed=seed)
-
-
-def designs(split: Split) -> dict[str, Design]:
-    """The four designs; how many users are sampled depends on how many there are."""
-    held_out = len(np.unique(split.held_out.users))
-    return {
-        "full": Full(),
-        "sampled": Sampled(n=100),
-        "adaptive": Adaptive(),
-        "users": Users(m=max(1, round(USERS_SHARE * held_out)), inner=Full()),
-    }
-
-
-def run_demo(split: Split, *, seed: int = 0, step: Callable[[], None] = lambda: None) -> Showcase:
-    """Fit, rank and estimate; ``step`` is called once per model, and once for the verdict."""
-    tables: dict[str, dict[str, RankTable]] = {name: {} for name in designs(split)}
+def run_demo(world: World, *, seed: int = 0, step: Callable[[], None] = lambda: None) -> Showcase:
+    """Rank and estimate; ``step`` is called once per model, and once for the verdict."""
+    tables: dict[str, dict[str, RankTable]] = {name: {} for name in world.designs}
     seconds = dict.fromkeys(tables, 0.0)
-    for model, unfitted in MODELS.items():
-        fitted = unfitted.fit(split.train)
-        for name, design in designs(split).items():
+    for model, made in world.models.items():
+        ranked_by = made()
+        for name, design in world.designs.items():
+            if not isinstance(design, Users):  # what is loaded or compiled once is not timed
+                ranked_by(Users(m=10, inner=design))
             start = time.perf_counter()
-            tables[name][model] = rank(fitted, split, design, seed=seed, progress=False)
+            tables[name][model] = ranked_by(design)
             seconds[name] += time.perf_counter() - start
         step()
     samples = {
@@ -177,16 +126,21 @@ def run_demo(split: Split, *, seed: int = 0, step: Callable[[], None] = lambda: 
         for name, row in tables.items()
     }
     estimates = {
-        e.name: {model: _estimates(sample, e, seed) for model, sample in samples[e.design].items()}
-        for e in EVALUATIONS
+        e.name: {
+            model: _estimates(sample, e, world.metrics, seed)
+            for model, sample in samples[e.design].items()
+        }
+        for e in world.evaluations
     }
-    verdict = compare(samples["adaptive"], METRICS, seed=seed, progress=False)
-    for model, row in estimates["adaptive"].items():  # looked at once, by the verdict
+    verdict = compare(samples["screened"], world.metrics, seed=seed, progress=False)
+    for model, row in estimates["screened"].items():  # looked at once, by the verdict
         for metric, found in row.items():
             seen = verdict.estimates[model][metric].diagnostics
             row[metric] = replace(found, diagnostics=seen)
     step()
-    return Showcase(estimates=estimates, tables=tables, seconds=seconds, verdict=verdict)
+    return Showcase(
+        world=world, estimates=estimates, tables=tables, seconds=seconds, verdict=verdict
+    )
 
 
 def make_folder(folder: Path) -> None:
@@ -195,24 +149,34 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def write_results(found: Showcase, folder: Path, *, force: bool = True) -> Path:
-    """Every rank table as Parquet and the report as HTML; the path of the report."""
+def write_tables(found: Showcase, folder: Path) -> None:
+    """Every rank table as Parquet."""
     make_folder(folder)
     for design, row in found.tables.items():
         for model, table in row.items():
-            table.to_parquet(folder / f"{_slug(model)}-{design}.parquet", force=force)
-    return found.verdict.to_html(folder / "report.html", force=force)
+            file = folder / f"{found.world.prefix}{_slug(model)}-{design}.parquet"
+            table.to_parquet(file, force=True)
 
 
-def _estimates(sample: Sample, evaluation: Evaluation, seed: int) -> dict[str, Estimate]:
-    bounds = evaluation.name == "corrected, n = 100"
-    found = estimate(sample, list(METRICS), evaluation.method, seed=seed, bounds=bounds)
+def write_report(found: Showcase, folder: Path) -> Path:
+    """The verdict as HTML; the path of the report."""
+    make_folder(folder)
+    return found.verdict.to_html(folder / "report.html", force=True)
+
+
+def _estimates(
+    sample: Sample, evaluation: Evaluation, metrics: tuple[str, ...], seed: int
+) -> dict[str, Estimate]:
+    bounds = evaluation.name.startswith("corrected")
+    found = estimate(sample, list(metrics), evaluation.method, seed=seed, bounds=bounds)
     return {e.metric: e for e in found}
 
 
 def _cell(evaluation: Evaluation, e: Estimate) -> str:
     if evaluation.name == "full":  # the truth of these users
         return f"{e.value:.4f}"
+    if evaluation.name == "screened" and e.diagnostics.bounds is not None:  # for sure, of the same
+        return "{:.4f} to {:.4f}".format(*e.diagnostics.bounds)
     return format_estimate(e)
 
 

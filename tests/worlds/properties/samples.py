@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 import truerank as tr
 
+from ..reference import slow_shared
 from ..world import World
 from .holding import SLACK, NothingToCheck, hold, hold_same_table
 
@@ -23,14 +25,93 @@ def table_is_sound(world: World) -> None:
     table, design = world.table, world.design
     hold((table.rank >= 1).all() and (table.rank <= table.n_sampled).all(), "a rank outside 1..n")
     hold((table.n_sampled <= table.n_items).all(), "more sampled than there are")
-    if isinstance(design, tr.Sampled):
+    if isinstance(design, tr.Sampled) and not world.shares_rivals:
         hold((table.n_sampled == design.n).all(), "Sampled(n) with another size than n")
+    if world.shares_rivals:
+        _places_are_those_of_the_stages(world)
     if isinstance(design, tr.FixedNegatives):
         hold((table.n_sampled == 1 + np.diff(design.indptr)).all(), "not the negatives given")
     if isinstance(design, tr.Users):
         hold(table.n_users == design.m, f"Users({design.m}) has {table.n_users} users")
     else:
         hold(np.array_equal(table.n_items, world.n_candidates), "n_items is not the candidates'")
+
+
+def _places_are_those_of_the_stages(world: World) -> None:
+    """Of so many places some are excluded items', and one may be the target's."""
+    table, stages = world.table, world.table.header.stages
+    n, N, most = table.n_sampled, table.n_items, world.split.train.n_items
+    hold(stages is not None and stages.n_blocks is not None, "no stages, or none of blocks")
+    hold(stages.sizes[-1] <= max(2, most), "more places than the catalogue has")
+    least = np.minimum(stages.sizes[0], most) - (most - N)
+    hold((n >= least).all(), "fewer met than there are candidates at these places")
+    exact = n >= N
+    hold((n[~exact] <= stages.sizes[-1] + 1).all(), "more met than there are places")
+    if isinstance(world.inner, tr.Screened):
+        hold(stages.sizes[-1] == max(2, most), "a certified screen that does not end exactly")
+
+
+def shared_ranks_equal_reference(world: World) -> None:
+    """Ranks and sizes of samples that users share are those of the slow reference."""
+    if not world.shares_rivals:
+        raise NothingToCheck
+    table, ids = world.table, world.split.train.user_ids
+    pairs = zip(table.user.tolist(), table.item.tolist(), strict=True)
+    where = {pair: row for row, pair in enumerate(pairs)}
+    names, items = ids[world.users].tolist(), world.split.train.item_ids[world.items].tolist()
+    there = np.array([pair in where for pair in zip(names, items, strict=True)])
+    rows = world.rng(27).permutation(np.flatnonzero(there))
+    for row, rank, size in slow_shared(
+        world.scorer, world.users, world.items, world.seen, ties=table.header.ties,
+        seed=world.plan.rank_seed, rows=rows[: 1 + 2_000_000 // world.split.train.n_items][:300],
+        names=ids, stages=table.header.stages,
+    ):  # fmt: skip
+        mine = where[names[row], items[row]]
+        found = int(table.rank[mine]), int(table.n_sampled[mine])
+        hold(
+            found == (rank, size),
+            f"row {row} has rank {found[0]} of {found[1]}, the reference says {rank} of {size}",
+        )
+
+
+def the_first_is_never_dropped(world: World) -> None:
+    """A target of rank 1 has rank 1 in every sample: a screen of any kind lets it pass."""
+    if not isinstance(world.inner, tr.Screened):
+        raise NothingToCheck
+    table = world.table
+    first = _same_rows_of_full(world).rank == 1
+    if not first.any():
+        raise NothingToCheck
+    hold(table.is_exact[first].all(), "a target of rank 1 was dropped")
+
+
+def what_is_scored_is_counted(world: World) -> None:
+    """A plain scorer is asked for as many scores as the table says."""
+    rows = world.some_rows(500_000)[:100]
+    counting = _Counting(world.scorer)
+    told = {k: v for k, v in world.rank_options.items() if k != "candidates"}
+    design = world.design.take(rows) if isinstance(world.design, tr.FixedNegatives) else world.inner
+    table = tr.rank_pairs(
+        counting, world.users[rows], world.items[rows], design, exclude=world.seen,
+        user_ids=world.split.train.user_ids, executor=tr.Serial(), **told,
+    )  # fmt: skip
+    said = int(table.n_scored.sum())
+    hold(said == counting.asked, f"n_scored sums to {said}, {counting.asked} were asked for")
+
+
+class _Counting:
+    """A scorer without fast paths, which counts."""
+
+    def __init__(self, scorer: Any) -> None:
+        self.scorer, self.n_items, self.asked = scorer, scorer.n_items, 0
+
+    def score_all(self, users: Any) -> Any:
+        self.asked += len(users) * self.n_items
+        return self.scorer.score_all(users)
+
+    def score_pairs(self, users: Any, items: Any) -> Any:
+        self.asked += items.size
+        return self.scorer.score_pairs(users, items)
 
 
 def sampled_ranks_are_possible(world: World) -> None:
@@ -67,6 +148,10 @@ def sampling_everything_is_exact(world: World) -> None:
     hold(exact.any(), "Sampled(n = all candidates) has no exact row")
     same = np.array_equal(table.rank[exact], world.full.rank[rows][exact])
     hold(same, "Sampled(n = all candidates) is not Full()")
+    shared = world.rank_rows(rows, tr.Sampled(world.split.train.n_items + 1, shared=30))
+    hold(shared.is_exact.all(), "Sampled(n = all items, shared=30) has sampled rows")
+    same = np.array_equal(shared.rank, world.full.rank[rows])
+    hold(same, "Sampled(n = all items, shared=30) is not Full()")
 
 
 def adaptive_that_cannot_grow_is_sampled(world: World) -> None:
@@ -82,9 +167,11 @@ def adaptive_that_cannot_grow_is_sampled(world: World) -> None:
 
 
 def defaults_take_any_size(world: World) -> None:
-    """Adaptive() and Sampled() adapt to however few candidates there are."""
+    """Adaptive(), Sampled() and Screened() adapt to however few candidates there are."""
     rows = world.some_rows(500_000)
-    designs: list[tr.Adaptive | tr.Sampled] = [tr.Adaptive(), tr.Sampled()]
+    designs: list[Any] = [tr.Adaptive(), tr.Sampled(), tr.Sampled(shared=9)]
+    if world.plan.ties != "half":
+        designs.append(tr.Screened())
     if world.n_candidates[rows].min() > 2:  # with one rival there is nothing to draw again
         designs.append(tr.Sampled(replacement=True))
     for design in designs:

@@ -52,12 +52,10 @@ class Backend(Protocol):
         """Ranks among the given negatives, ``negatives[indptr[k]:indptr[k + 1]]`` of row k."""
 
     def listed(self, order: NDArray[np.int32]) -> Any:
-        """The items in another order, ready for :meth:`count_listed`."""
+        """Some items in this order, ready for :meth:`count_listed`."""
 
-    def count_listed(
-        self, items: Any, some: ListedRows, start: int, stop: int, found: SampleState
-    ) -> None:
-        """Add to ``found`` what places ``start`` to ``stop - 1`` of a list say about some rows.
+    def count_listed(self, items: Any, some: ListedRows, found: SampleState) -> None:
+        """Add to ``found`` what a list of items says about some rows.
 
         And what was scored for each: a user is scored once for all its rows.
         """

@@ -98,18 +98,16 @@ class CallBackend:
         """The order itself."""
         return order
 
-    def count_listed(
-        self, items: NDArray[np.int32], some: ListedRows, start: int, stop: int, found: SampleState
-    ) -> None:
+    def count_listed(self, items: NDArray[np.int32], some: ListedRows, found: SampleState) -> None:
         """By ``score_pairs``: a user's targets, then the listed items, in one line."""
         rows, n_targets = some.rows, np.diff(some.starts)
         for size in np.unique(n_targets):  # lines of one call are equally long
             alike = np.flatnonzero(n_targets == size)
-            for part in _slices(np.full(len(alike), int(size) + stop - start)):
+            for part in _slices(np.full(len(alike), int(size) + len(items))):
                 chosen = alike[part]
                 users, first = some.users[chosen], some.starts[chosen]
                 own = rows.targets[first[:, None] + np.arange(size)]
-                rivals = np.broadcast_to(items[start:stop], (len(users), stop - start))
+                rivals = np.broadcast_to(items, (len(users), len(items)))
                 asked = np.concatenate([own, rivals], axis=1)
                 scores = self._checked(
                     self.scorer.score_pairs(users, asked), users, asked.shape, "score_pairs"
@@ -119,12 +117,12 @@ class CallBackend:
                     for t in range(size):
                         row = int(first[line]) + t
                         more = count_in_scores(
-                            scores[line, size:], scores[line, t], items, start, excluded,
+                            scores[line, size:], scores[line, t], items, excluded,
                             rows.targets[row], some.places[row], users[line], rows.ties,
                         )  # fmt: skip
                         for column, count in zip(found[:3], more, strict=True):
                             column[row] += count
-        found.scored[:] += 1 + share_evenly(stop - start, some.starts)
+        found.scored[:] += 1 + share_evenly(len(items), some.starts)
 
     def _draw(self, rows: TargetRows, row: int, start: int, stop: int, replacement: bool) -> Int:
         """Rivals start..stop-1 of one row. Earlier ones are drawn again: scoring costs far more."""

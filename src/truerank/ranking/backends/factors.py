@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Int
 from truerank.errors import InvalidDataError
+from truerank.numerics.row_counting import GROUP, STRIP
 from truerank.numerics.ties import ranks_from
 from truerank.ranking.backends.base import CompiledBackend, as_float
 from truerank.ranking.backends.full_rank_single import SingleTargetBlock, count_one_target
@@ -109,23 +110,22 @@ class FactorBackend(CompiledBackend):
             rows, users, starts, rows.targets, rows.excluded_items,
             rows.excluded_indptr[users], rows.excluded_indptr[users + 1],
         )  # fmt: skip
-        self.count_listed(self.catalogue, own, 0, self.n_items, found)
+        self.count_listed(self.catalogue, own, found)
         whole = np.ones(len(rows), np.bool_)
         return ranks_from(found.better, found.tied, found.heads, rows.tie_rule, whole)
 
     def listed(self, order: NDArray[np.int32]) -> ListedItems:
-        """The items in another order. Memory: a copy of their float32 factors."""
+        """Items in this order. Memory: a copy of their float32 factors."""
         factors = self.factors
         return ListedItems(
             read_only(factors.item32[order]), read_only(factors.item_norm[order]), read_only(order)
         )
 
-    def count_listed(
-        self, items: ListedItems, some: ListedRows, start: int, stop: int, found: SampleState
-    ) -> None:
-        found.scored[:] += share_evenly(stop - start, some.starts)
+    def count_listed(self, items: ListedItems, some: ListedRows, found: SampleState) -> None:
+        n_items = len(items.names)
+        found.scored[:] += share_evenly(n_items, some.starts)
         if len(some.users) == len(some.rows):
-            self._count_one_target(items, some, start, stop, found)
+            self._count_one_target(items, some, found)
             return
         x = self.factors.user32[some.users]
         block = SeveralTargetsBlock(
@@ -134,23 +134,22 @@ class FactorBackend(CompiledBackend):
             score_targets(self.factors, some.rows.users, some.rows.targets),
             found.better, found.tied, found.heads, some.rows.ties,
         )  # fmt: skip
-        tile = np.empty((len(x), TILE_ITEMS), dtype=np.float32)
-        for first in range(start, stop, TILE_ITEMS):
-            y = items.vectors[first : min(first + TILE_ITEMS, stop)]
-            scores = tile if len(y) == TILE_ITEMS else np.empty((len(x), len(y)), np.float32)
-            np.matmul(x, y.T, out=scores)
-            count_in_tile(scores, first, len(y), self.factors, items, block)
+        width = -(-min(TILE_ITEMS, n_items) // STRIP) * STRIP
+        tile = np.empty((len(x), width), np.float32)
+        maxima = np.empty(-(-width // (STRIP * GROUP)) * GROUP, np.float32)
+        for first in range(0, n_items, TILE_ITEMS):
+            y = items.vectors[first : first + TILE_ITEMS]
+            np.matmul(x, y.T, out=tile[:, : len(y)])
+            count_in_tile(tile, first, len(y), self.factors, items, block, maxima)
 
-    def _count_one_target(
-        self, items: ListedItems, some: ListedRows, start: int, stop: int, found: SampleState
-    ) -> None:
+    def _count_one_target(self, items: ListedItems, some: ListedRows, found: SampleState) -> None:
         """The same where every user has one row: counted without storing a score."""
         block = SingleTargetBlock(
             some.users, some.rows.targets, some.places, some.excluded_places,
             some.begins.copy(), some.ends, np.empty(len(some.rows)),
             found.better, found.tied, found.heads, some.rows.ties,
         )  # fmt: skip
-        count_one_target(self.factors, items, block, start, stop)
+        count_one_target(self.factors, items, block)
 
 
 def error_bounds(norms: NDArray[np.float64], longest: float, d: int) -> NDArray[np.float64]:

@@ -99,18 +99,16 @@ class Room(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def count_one_target(
-    scorer: FactorArrays, items: ListedItems, block: SingleTargetBlock, start: int, stop: int
-) -> None:
-    """Count places ``start`` to ``stop - 1`` of the list in a block, and fill its ``own``.
+def count_one_target(scorer: FactorArrays, items: ListedItems, block: SingleTargetBlock) -> None:
+    """Count the items of a list for a block, and fill its ``own``.
 
     Memory: copies of the vectors of its users and of STEP items, and less than a megabyte.
     """
-    d = items.vectors.shape[1]
+    n_items, d = items.vectors.shape
     width = max(1, TILE_FLOATS // (STRIP * d)) * STRIP
-    whole = stop - (stop - start) % STEP
+    whole = n_items - n_items % STEP
     tail = np.zeros((STEP, d), np.float32)  # the items after these, filled up with zeros
-    for place in range(whole, stop):  # a loop: assigning a part would take seconds to compile
+    for place in range(whole, n_items):  # a loop: assigning a part would take seconds to compile
         for c in range(d):
             tail[place - whole, c] = items.vectors[place, c]
     panels = panels_of(scorer.user32, block.users)
@@ -122,8 +120,8 @@ def count_one_target(
     )
     for k in range(len(block.users)):
         block.own[k] = exact_dot(scorer.user, block.users[k], scorer.item, block.targets[k])
-    for first in range(start, stop, width):
-        last = min(first + width, stop)
+    for first in range(0, n_items, width):
+        last = min(first + width, n_items)
         tile = ItemTile(first, last, STEP - (last - whole) if last > whole else 0)
         _set_bounds(scorer, items, block, tile, room)
         for panel in range(len(panels)):

@@ -116,18 +116,16 @@ class ItemItemBackend(CompiledBackend):
         return rank
 
     def listed(self, order: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The order itself: a matrix as large as this one is not copied."""
+        """The order itself: nothing of the matrix is copied."""
         return order
 
-    def count_listed(
-        self, items: NDArray[np.int32], some: ListedRows, start: int, stop: int, found: SampleState
-    ) -> None:
+    def count_listed(self, items: NDArray[np.int32], some: ListedRows, found: SampleState) -> None:
         count_item_item(
-            self.arrays(), items, start, stop, some.users, some.starts, some.rows.targets,
+            self.arrays(), items, some.users, some.starts, some.rows.targets,
             some.places, some.excluded_places, some.begins, some.ends, some.rows.ties,
-            (found.better, found.tied, found.heads), np.empty(stop - start),
+            (found.better, found.tied, found.heads), np.empty(len(items)),
         )  # fmt: skip
-        found.scored[:] += share_evenly(stop - start, some.starts)
+        found.scored[:] += share_evenly(len(items), some.starts)
 
 
 def _csr(sparse: Any) -> Csr:

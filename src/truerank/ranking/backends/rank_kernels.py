@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from truerank.arrays import Float, Int
+from truerank.numerics.row_counting import GROUP, STRIP, count_row, strip_maxima
 from truerank.numerics.ties import (
     ABOVE,
     TIED_ABOVE,
@@ -29,9 +30,6 @@ from truerank.ranking.backends.rounding import (
 )
 from truerank.ranking.rival_draws import continue_chance, draw_rivals, mark, unmark
 from truerank.ranking.stages import SampleState, goes_on
-
-STEP = 64
-"""Scores looked at together where some of a tile are too near to say."""
 
 ROUND_UP = 1.0 + 2.0**-20
 """Thresholds are rounded to float32: the error bound is a little more than its formula."""
@@ -169,8 +167,6 @@ def rank_item_item(
 def count_item_item(
     scorer: Any,
     names: NDArray[np.int32],
-    start: int,
-    stop: int,
     users: Int,
     row_indptr: Int,
     targets: Int,
@@ -182,17 +178,17 @@ def count_item_item(
     found: tuple[Int, Int, Int],
     room: Float,
 ) -> None:
-    """Count places ``start`` to ``stop - 1`` of a list for the rows of some users.
+    """Count the items of a list for the rows of some users.
 
     ``names`` are the items of the list; for the rest see :class:`.ListedRows`.
     """
     for k in range(len(users)):
-        fill_listed(scorer, users[k], names, start, stop, room)
+        fill_listed(scorer, users[k], names, room)
         excluded = excluded_places[begins[k] : ends[k]]
         for row in range(row_indptr[k], row_indptr[k + 1]):
             own = score_one(scorer, users[k], targets[row])
             more = count_in_scores(
-                room, own, names, start, excluded, targets[row], places[row], users[k], ties
+                room, own, names, excluded, targets[row], places[row], users[k], ties
             )
             found[0][row] += more[0]
             found[1][row] += more[1]
@@ -204,20 +200,18 @@ def count_in_scores(
     scores: NDArray[Any],
     own: float,
     names: NDArray[np.int32],
-    start: int,
     excluded: NDArray[np.int32],
     target: int,
     place: int,
     user: int,
     ties: Ties,
 ) -> tuple[int, int, int]:
-    """How many of the scores of a list from place ``start`` on beat the target, tie, tie above.
+    """How many of the scores of a list beat the target, tie with it, and tie above it.
 
     Args:
-        scores: Of the items at these places.
+        scores: Of the items.
         own: Of the target.
         names: The items of the list.
-        start: The first place.
         excluded: Places to leave out, ascending.
         target: The item.
         place: Its place, which is left out.
@@ -226,10 +220,10 @@ def count_in_scores(
     """
     better, tied, heads, e = 0, 0, 0, 0
     for j in range(len(scores)):
-        if e < len(excluded) and excluded[e] == start + j:
+        if e < len(excluded) and excluded[e] == j:
             e += 1
-        elif start + j != place:
-            rival = int(names[start + j])
+        elif j != place:
+            rival = int(names[j])
             where = compare_to_target(rival, scores[j], target, own, ties, user)
             better += where == ABOVE
             tied += where & 1
@@ -256,11 +250,17 @@ def count_in_tile(
     scorer: FactorArrays,
     items: ListedItems,
     block: SeveralTargetsBlock,
+    maxima: NDArray[np.float32],
 ) -> None:
     """Add what one tile (some users x places ``first`` and after of a list) says about each row.
 
-    Tiles must come in the order of their places.
+    Tiles must come in the order of their places. Their rows are whole strips; what is behind
+    ``width`` is overwritten. ``maxima`` is room for one of each strip, in whole groups.
     """
+    strips = -(-width // STRIP)
+    groups = -(-strips // GROUP)
+    for strip in range(strips, groups * GROUP):
+        maxima[strip] = -np.inf
     longest = np.float32(0.0)
     for place in range(first, first + width):
         longest = max(longest, items.norms[place])
@@ -271,48 +271,49 @@ def count_in_tile(
             tile[k, block.excluded_places[at] - first] = -np.inf
             at += 1
         block.passed[k] = at
+        for j in range(width, strips * STRIP):
+            tile[k, j] = -np.inf
+        strip_maxima(tile, k, strips, maxima)
         # One error bound for the tile, that of its longest item: two thresholds and no more.
         widest = scorer.error_coefficient[user] * np.float64(longest)
         for row in range(block.row_indptr[k], block.row_indptr[k + 1]):
-            own, target = block.own[row], block.targets[row]
+            own = block.own[row]
             error_bound = ROUND_UP * (widest + rounding_guard(own))
             low, high = np.float32(own - error_bound), np.float32(own + error_bound)
             mine = block.places[row] - first
-            above, around = count_above_and_near(tile, k, 0, width, low, high)
+            above, reached = count_row(tile, k, groups, maxima, low, high)
             block.better[row] += above
             # The target itself is always among those too near to say.
-            if around == np.int64(0 <= mine < width):
-                continue
-            for start in range(0, width, STEP):
-                stop = min(start + STEP, width)
-                if count_above_and_near(tile, k, start, stop, low, high)[1] == 0:
-                    continue
-                for j in range(start, stop):
-                    if j != mine and low <= tile[k, j] <= high:
-                        rival = int(items.names[first + j])
-                        exact = exact_dot(scorer.user, user, scorer.item, rival)
-                        where = compare_to_target(rival, exact, target, own, block.ties, user)
-                        block.better[row] += where == ABOVE
-                        block.tied[row] += where & 1
-                        block.heads[row] += where == TIED_ABOVE
+            if reached - above != np.int64(0 <= mine < width):
+                _decide_in_row(
+                    tile, k, maxima[:strips], low, high, row, first, scorer, items, block
+                )
 
 
 @njit(nogil=True, cache=True)
-def count_above_and_near(
+def _decide_in_row(
     tile: NDArray[np.float32],
     k: int,
-    start: int,
-    stop: int,
+    maxima: NDArray[np.float32],
     low: np.float32,
     high: np.float32,
-) -> tuple[np.int64, np.int64]:
-    """Scores of row k surely above, and those too near to say; 8 at a time with AVX2.
-
-    Unsigned indices tell the compiler that none counts from the end; only so it vectorises.
-    """
-    above, reached = np.int32(0), np.int32(0)
-    for j in range(np.uint64(start), np.uint64(stop)):
-        score = tile[k, j]
-        above = np.int32(above + np.int32(score > high))
-        reached = np.int32(reached + np.int32(score >= low))
-    return np.int64(above), np.int64(reached - above)
+    row: int,
+    first: int,
+    scorer: FactorArrays,
+    items: ListedItems,
+    block: SeveralTargetsBlock,
+) -> None:
+    """Decide those scores of a row of the tile that are too near to a target's to say."""
+    user, own, target = block.users[k], block.own[row], block.targets[row]
+    mine = block.places[row] - first
+    for strip in range(len(maxima)):
+        if maxima[strip] < low:
+            continue
+        for j in range(strip * STRIP, (strip + 1) * STRIP):
+            if j != mine and low <= tile[k, j] <= high:
+                rival = int(items.names[first + j])
+                exact = exact_dot(scorer.user, user, scorer.item, rival)
+                where = compare_to_target(rival, exact, target, own, block.ties, user)
+                block.better[row] += where == ABOVE
+                block.tied[row] += where & 1
+                block.heads[row] += where == TIED_ABOVE

@@ -323,27 +323,25 @@ def _fill_row(scorer: Any, user: Any) -> Any:
     return dense if scorer.instance_class is ItemItemArrays else sparse
 
 
-def fill_listed(
-    scorer: Any, user: int, names: NDArray[np.int32], start: int, stop: int, room: Any
-) -> None:
-    """Scores of items ``names[start:stop]`` for one user: the very sums of :func:`fill_row`."""
+def fill_listed(scorer: Any, user: int, names: NDArray[np.int32], room: Any) -> None:
+    """Scores of the named items for one user: the very sums of :func:`fill_row`."""
     raise TypeError("compiled code only")  # pragma: no cover
 
 
 @overload(fill_listed)
-def _fill_listed(scorer: Any, user: Any, names: Any, start: Any, stop: Any, room: Any) -> Any:
-    def dense(scorer: Any, user: Any, names: Any, start: Any, stop: Any, room: Any) -> None:
+def _fill_listed(scorer: Any, user: Any, names: Any, room: Any) -> Any:
+    def dense(scorer: Any, user: Any, names: Any, room: Any) -> None:
         room[:] = 0.0
         for k in range(scorer.indptr[user], scorer.indptr[user + 1]):
             value = np.float64(scorer.values[k])
             line = scorer.weights[scorer.indices[k]]
-            for j in range(stop - start):
-                room[j] += value * np.float64(line[names[start + j]])
+            for j in range(len(names)):
+                room[j] += value * np.float64(line[names[j]])
 
-    def sparse(scorer: Any, user: Any, names: Any, start: Any, stop: Any, room: Any) -> None:
+    def sparse(scorer: Any, user: Any, names: Any, room: Any) -> None:
         if scorer.owner[0] != user:
             fill_row(scorer, user)
-        for j in range(stop - start):
-            room[j] = scorer.row[names[start + j]]
+        for j in range(len(names)):
+            room[j] = scorer.row[names[j]]
 
     return dense if scorer.instance_class is ItemItemArrays else sparse

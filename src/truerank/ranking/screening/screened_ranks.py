@@ -1,19 +1,18 @@
 r"""Screened ranking: blocks of users share their rivals, and few see the whole catalogue.
 
 A dot product that is one of a matrix product costs about a thirtieth of one whose factors are
-gathered. So the catalogue is put in one random order, addressed by the seed; block b of B blocks of
-users begins at place :math:`\lfloor bN/B \rfloor` of it and meets the items from there on, past the
-end from the beginning again. Everybody is compared with the first :math:`n_1` of them by a matrix
-product; rows of rank ``max_rank[0]`` or better go on to the first :math:`n_2`, and so on
-(:class:`.Stages`); a last stage of all N items gives exact ranks.
+gathered. So users are dealt into blocks by a hash of their ids, and each block meets the catalogue
+in a random order of its own, addressed by (seed, block). Everybody is compared with the first
+:math:`n_1` items of that order by a matrix product; rows of rank ``max_rank[0]`` or better go on to
+the first :math:`n_2`, and so on (:class:`.Stages`); a last stage of all N items gives exact ranks.
 
 For every block the items met are a uniform sample without replacement, so a row's sampled rank is
 hypergeometric given its rank, and the samples of its stages are nested: estimators by likelihood
-take the table as it is. Rows of one block share their draws, so errors are found by resampling
-blocks (:mod:`truerank.estimators.samples`). Blocks stand evenly in the order, so together they see
-all of the catalogue alike, and their mean varies less than that of independent draws.
+take the table as it is. Rows of one block share their draws, and blocks share nothing, so errors
+are found by resampling blocks (:mod:`truerank.estimators.samples`).
 
-Memory: one float32 copy of the item factors, and 8 bytes per item and user.
+Memory, for each task: 4 bytes per place of the largest stage but the last, for each of its blocks,
+factors of :data:`SLICE` items, and 13 bytes per item of the catalogue for each thread.
 """
 
 from __future__ import annotations
@@ -21,72 +20,82 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from truerank.arrays import Ids, Int
+from truerank.arrays import Ids, Int, Words
 from truerank.numerics.ties import ranks_from
-from truerank.ranking.backends.base import Backend
+from truerank.ranking.backends.base import Backend, scratch
 from truerank.ranking.backends.listed import ListedRows, share_evenly
-from truerank.ranking.rival_draws import continue_chances
+from truerank.ranking.rival_draws import continue_chances, draw_rivals
 from truerank.ranking.rows import TargetRows, read_only
 from truerank.ranking.stages import SampleState, Stages
 from truerank.ranking.user_blocks import user_blocks
 from truerank.rng import Stream, addresses
 
+SLICE = 16_384
+"""Items whose factors are laid side by side at a time: 4 MB of 64 dimensions stay in a cache."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Screen:
-    """The order of the catalogue, where each user begins in it, and who goes on.
+    """Which block each user is in, in which order its items come, and who goes on.
 
     Attributes:
-        order: The item at each place.
-        place: The place of each item.
-        start: The place at which each user begins, by user index; the same in a block.
-        stages: Sizes are numbers of places.
+        block: The block of each user, by user index.
+        keys: Starting word of each block's order.
+        stages: Sizes are numbers of items.
     """
 
-    order: NDArray[np.int32]
-    place: NDArray[np.int32]
-    start: Int
+    block: Int
+    keys: Words
     stages: Stages
 
     @classmethod
-    def of(cls, stages: Stages, n_items: int, users: Int, ids: Ids | None, seed: int) -> Screen:
-        """The screen of a catalogue for these users, called by their ids, or by their indices."""
-        words = addresses(seed, Stream.CATALOGUE_ORDER, np.arange(n_items))
-        order = np.argsort(words, kind="stable").astype(np.int32)
-        known = np.unique(users)
-        n_blocks = stages.n_blocks or 1
-        block = user_blocks(known if ids is None else ids[known], n_blocks)
-        start = np.zeros(int(known[-1]) + 1, np.int64)
-        start[known] = block * n_items // n_blocks
-        return cls.from_arrays(order, start, stages)
-
-    @classmethod
-    def from_arrays(cls, order: NDArray[np.int32], start: Int, stages: Stages) -> Screen:
-        """The screen from what cannot be found from the rest."""
-        place = np.empty(len(order), np.int32)
-        place[order] = np.arange(len(order), dtype=np.int32)
-        return cls(read_only(order), read_only(place), read_only(start), stages)
+    def of(cls, stages: Stages, users: Int, ids: Ids | None, seed: int) -> Screen:
+        """The screen for these users, called by their ids, or by their indices."""
+        known, n_blocks = np.unique(users), stages.n_blocks or 1
+        block = np.zeros(int(known[-1]) + 1, np.int64)
+        block[known] = user_blocks(known if ids is None else ids[known], n_blocks)
+        keys = addresses(seed, Stream.CATALOGUE_ORDER, np.arange(n_blocks))
+        return cls(read_only(block), read_only(keys), stages)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What to lay on disk for other processes."""
-        return {"order": self.order, "start": self.start}
+        """What to lay on disk for other processes, beside the stages."""
+        return {"block": self.block, "keys": self.keys}
 
     def by_block(self, users: Int, targets: Int) -> Int:
         """The one order of rows in which those of a block, and of a user, stand together."""
-        return np.lexsort((targets, users, self.start[users]))
+        return np.lexsort((targets, users, self.block[users]))
+
+
+class _Block(NamedTuple):
+    """The rows of one block, and where in its order their items stand.
+
+    Attributes:
+        first: The first of its rows.
+        names: Its items in order, as far as the largest stage but the last goes.
+        place: Of each row's target; beyond all of these if it is not among them.
+        user: Number of each row's user in the block.
+        indptr: ``excluded[indptr[u]:indptr[u + 1]]`` are those of user number u.
+        excluded: Places of excluded items, ascending within a user.
+    """
+
+    first: int
+    names: NDArray[np.int32]
+    place: Int
+    user: Int
+    indptr: Int
+    excluded: NDArray[np.int32]
 
 
 def rank_screened(
     backend: Backend,
     rows: TargetRows,
     screen: Screen,
-    listing: Any,
     settle: Callable[[int, Int, int], None] | None = None,
 ) -> tuple[Int, SampleState]:
     """Rank of each row, and what it met; rows of a block and user together.
@@ -95,20 +104,18 @@ def rank_screened(
         backend: What compares.
         rows: Whole users, as :meth:`Screen.by_block` orders them.
         screen: The screen.
-        listing: ``backend.listed(screen.order)``.
         settle: Called at each stage but the last, before anybody goes on from it, with the stage,
             the ranks of the rows that came so far, and how many rows there are in all: a plan made
             on the way fills in ``screen.stages``.
     """
-    n_items, stages = len(screen.order), screen.stages
+    n_items, stages = backend.n_items, screen.stages
     found, rank = SampleState.new(len(rows)), np.ones(len(rows), np.int64)
-    users, _ = rows.grouped()
-    indptr, excluded = excluded_places(
-        rows.excluded_indptr, rows.excluded_items, users, screen.place
-    )
-    excluded = read_only(excluded)
-    user_of_row = np.cumsum(np.append(0, rows.users[1:] != rows.users[:-1]))
-    origin, place = screen.start[rows.users], screen.place[rows.targets].astype(np.int64)
+    block_of_row = screen.block[rows.users]
+    longest = int(stages.sizes[stages.sizes < n_items].max(initial=0))
+    blocks = {
+        int(block_of_row[first]): _block(rows.part(first, last), first, longest, n_items, screen)
+        for first, last in _runs(block_of_row)
+    }
     active, before = np.arange(len(rows)), 0
     for stage, size in enumerate(stages.sizes.tolist()):
         if size >= n_items:
@@ -117,18 +124,11 @@ def rank_screened(
             found.drawn[active] = some.n_candidates - 1
             found.scored[active] += share_evenly(n_items, some.grouped()[1])
             break
-        for first, last in _runs(origin[active]):
+        for first, last in _runs(block_of_row[active]):
             own = active[first:last]
-            some, mine = rows.take(own), place[own]
-            distinct, starts = some.grouped()
-            number = user_of_row[own[starts[:-1]]]
             now = found.take(own)
-            for start, stop in _ranges(int(origin[own[0]]), before, size, n_items):
-                begins, ends = places_between(indptr, excluded, number, start, stop)
-                listed = ListedRows(some, distinct, starts, read_only(mine), excluded, begins, ends)
-                backend.count_listed(listing, listed, start, stop, now)
-                left_out = np.repeat(ends - begins, np.diff(starts))
-                now.drawn[:] += stop - start - left_out - ((start <= mine) & (mine < stop))
+            block = blocks[int(block_of_row[own[0]])]
+            _meet(backend, rows.take(own), block, own - block.first, (before, size), now)
             found.put(own, now)
         now = found.take(active)
         whole = now.drawn == rows.n_candidates[active] - 1
@@ -142,40 +142,104 @@ def rank_screened(
     return rank, found
 
 
-def _runs(origin: Int) -> Iterator[tuple[int, int]]:
-    """Stretches of rows that begin at one place."""
-    cuts = np.flatnonzero(origin[1:] != origin[:-1]) + 1
-    ends = [0, *cuts.tolist(), len(origin)]
-    yield from pairwise(ends)
+def _block(rows: TargetRows, first: int, longest: int, n_items: int, screen: Screen) -> _Block:
+    """Draw the order of a block, and find its rows' items there."""
+    users, starts = rows.grouped()
+    names = np.empty(longest, np.int32)
+    with scratch(n_items) as (marks, room):
+        draw_order(names, screen.keys[screen.block[users[0]]], n_items, marks, room)
+    order = np.argsort(names, kind="stable")
+    names_sorted = names[order]
+    place = _places(names_sorted, order, rows.targets)
+    indptr, excluded = excluded_places(
+        names_sorted, order, rows.excluded_indptr, rows.excluded_items, users
+    )
+    number = np.repeat(np.arange(len(users)), np.diff(starts))
+    return _Block(first, read_only(names), place, number, indptr, read_only(excluded))
 
 
-def _ranges(origin: int, before: int, size: int, n_items: int) -> Iterator[tuple[int, int]]:
-    """Places from number ``before`` to ``size - 1`` counted from ``origin``, round the end."""
-    start, stop = origin + before, origin + size
-    if stop <= n_items:
-        yield start, stop
-    elif start >= n_items:
-        yield start - n_items, stop - n_items
-    else:
-        yield start, n_items
-        yield 0, stop - n_items
+def _meet(
+    backend: Backend,
+    rows: TargetRows,
+    block: _Block,
+    at: Int,
+    span: tuple[int, int],
+    found: SampleState,
+) -> None:
+    """Compare some rows of a block, the ``at``-th of it, with items of its order from .. to."""
+    users, starts = rows.grouped()
+    number, place = block.user[at[starts[:-1]]], block.place[at]
+    for start in range(*span, SLICE):
+        stop = min(start + SLICE, span[1])
+        begins, ends = places_between(block.indptr, block.excluded, number, start, stop)
+        # Places are counted from the slice's own beginning.
+        excluded, begins, ends = shifted(block.excluded, begins, ends, start)
+        here = ListedRows(
+            rows, users, starts, read_only(place - start), read_only(excluded), begins, ends
+        )
+        backend.count_listed(backend.listed(block.names[start:stop]), here, found)
+        left_out = np.repeat(ends - begins, np.diff(starts))
+        found.drawn[:] += stop - start - left_out - ((start <= place) & (place < stop))
+
+
+def _runs(values: Int) -> Iterator[tuple[int, int]]:
+    """Stretches of equal values."""
+    cuts = np.flatnonzero(values[1:] != values[:-1]) + 1
+    yield from pairwise([0, *cuts.tolist(), len(values)])
+
+
+def _places(names: NDArray[np.int32], order: Int, items: Int) -> Int:
+    """Places of these items, ``len(names)`` of those that have none; ``names`` are sorted."""
+    if len(names) == 0:
+        return np.zeros(len(items), np.int64)
+    at = np.minimum(np.searchsorted(names, items), len(names) - 1)
+    return np.where(names[at] == items, order[at], len(names))
+
+
+@njit(nogil=True, cache=True)
+def draw_order(
+    names: NDArray[np.int32],
+    key: np.uint64,
+    n_items: int,
+    marks: NDArray[np.uint8],
+    room: NDArray[np.int64],
+) -> None:
+    """The first items of a block's order: drawn like a row's rivals, from all of the catalogue."""
+    draw_rivals(room, 0, len(names), key, 0, n_items, n_items, False, marks)
+    for i in range(len(names)):
+        names[i] = room[i]
+        marks[room[i] >> 3] = 0
 
 
 @njit(nogil=True, cache=True)
 def excluded_places(
-    indptr: Int, items: NDArray[np.int32], users: Int, place: NDArray[np.int32]
+    names: NDArray[np.int32],
+    order: Int,
+    excluded_indptr: Int,
+    excluded_items: NDArray[np.int32],
+    users: Int,
 ) -> tuple[Int, NDArray[np.int32]]:
-    """Places of the users' excluded items, ascending within a user, and where each user's begin."""
-    starts = np.zeros(len(users) + 1, np.int64)
+    """Places of the users' excluded items, ascending within a user, and where each user's begin.
+
+    ``names`` are sorted, ``order`` has their places.
+    """
+    starts, n = np.zeros(len(users) + 1, np.int64), 0
     for k in range(len(users)):
-        starts[k + 1] = starts[k] + indptr[users[k] + 1] - indptr[users[k]]
-    found = np.empty(starts[-1], np.int32)
+        n += excluded_indptr[users[k] + 1] - excluded_indptr[users[k]]
+    found, n = np.empty(n, np.int32), 0
     for k in range(len(users)):
-        first = indptr[users[k]]
-        for m in range(starts[k + 1] - starts[k]):
-            found[starts[k] + m] = place[items[first + m]]
-        found[starts[k] : starts[k + 1]].sort()
-    return starts, found
+        at = 0
+        for m in range(excluded_indptr[users[k]], excluded_indptr[users[k] + 1]):
+            item = excluded_items[m]
+            at += np.searchsorted(names[at:], item)  # both ascend
+            if at == len(names):
+                break
+            if names[at] == item:
+                found[n] = order[at]
+                n += 1
+        found[starts[k] : n].sort()
+        starts[k + 1] = n
+    return starts, found[:n]
 
 
 @njit(nogil=True, cache=True)
@@ -189,3 +253,22 @@ def places_between(
         begins[k] = indptr[users[k]] + np.searchsorted(own, start)
         ends[k] = indptr[users[k]] + np.searchsorted(own, stop)
     return begins, ends
+
+
+@njit(nogil=True, cache=True)
+def shifted(
+    places: NDArray[np.int32], begins: Int, ends: Int, start: int
+) -> tuple[NDArray[np.int32], Int, Int]:
+    """These stretches of places side by side, counted from ``start``."""
+    total = 0
+    for k in range(len(begins)):
+        total += ends[k] - begins[k]
+    found, first = np.empty(total, np.int32), np.empty(len(begins), np.int64)
+    last, n = np.empty(len(begins), np.int64), 0
+    for k in range(len(begins)):
+        first[k] = n
+        for m in range(begins[k], ends[k]):
+            found[n] = places[m] - start
+            n += 1
+        last[k] = n
+    return found, first, last

@@ -20,8 +20,9 @@ a smoothed estimate does not follow every chance of its users.
 
 The rows of a trial have rivals of their own, also where the design lets blocks of users share them.
 Shared draws make the errors of a block's rows alike; but the blocks stand evenly in one order of
-the catalogue and together see all of it alike, which makes their mean more certain. What comes of
-it was looked at by ranking generated factors (docs/planning.md).
+the catalogue and together see all of it alike, which makes their mean more certain. Really ranked,
+factors with a list for each user have the error that is predicted for a screen with a budget;
+where all users share one list, as with popularity, it is about twice as large (docs/planning.md).
 
 All errors here are relative to the metric's value.
 """

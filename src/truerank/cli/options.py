@@ -40,7 +40,7 @@ def metric_names(incomplete: str) -> list[str]:
 
 def design_kinds(incomplete: str) -> list[str]:
     """First words of designs."""
-    kinds = ("full", "sampled n=100", "adaptive", "reference", "users m=1000")
+    kinds = ("full", "screened", "sampled n=100", "adaptive", "reference", "users m=1000")
     return [kind for kind in kinds if kind.startswith(incomplete)]
 
 

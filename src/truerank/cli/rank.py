@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from truerank.split import Split
 
 EXAMPLES = (
-    "truerank rank --model ml-1m-ease.model --design adaptive",
+    "truerank rank --model ml-1m-ease.model --design screened",
     "truerank rank --data ml-1m --model ease --model 'item-knn k=50' --design 'sampled n=100'",
     "truerank rank --model knn.model --design 'users m=1000' --out exact.parquet",
 )
@@ -55,9 +55,9 @@ def rank(
         typer.Option(
             metavar="SPEC",
             autocompletion=options.design_kinds,
-            help="Which items each target is ranked against: full, 'sampled n=100', adaptive, "
-            "'adaptive n0=100 n_max=3200' or reference; 'users m=1000 adaptive' ranks a sample of "
-            "the users.",
+            help="Which items each target is ranked against: full, 'sampled n=100', screened, "
+            "'screened budget=2000', adaptive, 'adaptive n0=100 n_max=3200' or reference; "
+            "'users m=1000 screened' ranks a sample of the users.",
         ),
     ] = "full",
     seed: options.Seed = 0,

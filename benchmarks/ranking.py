@@ -8,8 +8,8 @@ the faster of two ways to run it: one call per block of 256 users with BLAS on a
 our own tiles on our own threads without looking at the scores.
 
 On a machine with AVX-512, the same for AVX2:
-    NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=+avx2,+fma OPENBLAS_CORETYPE=Haswell \\
-        make bench-ranking
+    NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=+avx2,+fma OPENBLAS_CORETYPE=Haswell
+    (three variables, before the command)
 """
 
 from __future__ import annotations

@@ -6,6 +6,10 @@ Every comparison takes the best of several interleaved rounds, so that a noisy n
 both sides alike. The limit is the bare float32 matrix product of the same users and items,
 the faster of two ways to run it: one call per block of 256 users with BLAS on all cores, and
 our own tiles on our own threads without looking at the scores.
+
+On a machine with AVX-512, the same for AVX2:
+    NUMBA_CPU_NAME=haswell NUMBA_CPU_FEATURES=+avx2,+fma OPENBLAS_CORETYPE=Haswell
+    (three variables, before the command)
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -21,15 +26,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from numba import njit
+from llvmlite import binding
+from numba import config, njit
 from scipy.sparse import csr_matrix
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import truerank as tr
 from truerank.execution import available_cores
+from truerank.numerics.simd_counting import LANES
 from truerank.ranking.backends.factors import TILE_ITEMS
 
 Rates = dict[str, float]
+Rows = list[tuple[str, str, float, float]]
 
 
 def best_rates(contestants: dict[str, tuple[Callable[[], object], float]], rounds: int) -> Rates:
@@ -261,6 +269,49 @@ def against_full(rounds: int) -> list[tuple[str, str, float, float]]:
     ]
 
 
+def screened_rows(rounds: int) -> Rows:
+    """Certified screening in the time of full ranking, and the dots that it takes."""
+    rows = []
+    for n_items, n_users, want in ((40_981, 29_858, "<= 0.35"), (1_000_000, 4_096, "<= 0.25")):
+        U, V, items = factors(n_users, n_items)
+        scorer, users = tr.FactorScorer(U, V), np.arange(n_users)
+
+        def run(design: object, scorer=scorer, users=users, items=items) -> tr.RankTable:
+            return tr.rank_pairs(scorer, users, items, design)
+
+        rates = best_rates(
+            {
+                "screened": (lambda run=run: run(tr.Screened(k=20)), n_users),
+                "full": (lambda run=run: run(tr.Full()), n_users),
+            },
+            rounds,
+        )
+        dots = float(run(tr.Screened(k=20)).n_scored.mean())
+        what = f"Screened(k=20), {n_items:,} items, {n_users:,} users"
+        print(f"{what}: {dots:,.0f} dots a user, {dots / n_items:.3f} of full")
+        rows.append(
+            (f"{what}: time / full", want, rates["full"] / rates["screened"], rates["screened"])
+        )
+        rows.append((f"{what}: dots / full", "limit", dots / n_items, dots / n_items))
+    return rows
+
+
+def processor() -> str:
+    """Its name, and how many float32 numbers a register of the compiled code holds."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        name = platform.processor() or platform.machine()
+    blas = {
+        str(library.get("architecture", library["internal_api"])) for library in threadpool_info()
+    }
+    return (
+        f"{name}, compiled for {config.CPU_NAME or binding.get_host_cpu_name()}: "
+        f"{LANES} numbers in a register; BLAS for {', '.join(sorted(blas))}"
+    )
+
+
 MEMORY = """
 import re, numpy as np, truerank as tr
 def peak():
@@ -316,9 +367,6 @@ def overheads(folder: Path) -> list[tuple[str, str, float, float]]:
     return rows
 
 
-Rows = list[tuple[str, str, float, float]]
-
-
 def one_target_rows(rounds: int) -> Rows:
     rows = []
     for n_items, n_users, want in ((9_836, 37_501, "2"), (1_000_000, 1_024, "2.4")):
@@ -345,6 +393,7 @@ PARTS: dict[str, Callable[[int], Rows]] = {
     "full": full_evaluation,
     "one-target": one_target_rows,
     "sampled": sampled_rows,
+    "screened": lambda rounds: screened_rows(min(rounds, 3)),
     "against-full": lambda rounds: against_full(min(rounds, 3)),
 }
 
@@ -356,6 +405,7 @@ def main() -> None:
     parser.add_argument("--part", action="append", choices=[*PARTS, "overheads"])
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    print(processor())
     chosen = options.part or [*PARTS, "overheads"]
     rows = [row for part in PARTS if part in chosen for row in PARTS[part](options.rounds)]
     if "overheads" in chosen:

@@ -1,20 +1,25 @@
 """Screened ranking, measured: who is dropped where, and error against seconds; writes the page.
 
-    python docs/screening.py                  # about ten minutes on two cores
+    python docs/screening.py --cache /tmp/screening
     python docs/screening.py --seeds 2 --quick --page /tmp/screening.md --figures /tmp
 
-gowalla is part of it where its files are on this machine (``$TRUERANK_DATA``, or ``../shared/data``
-beside the repository); without them the page says so.
+About ten minutes on two cores. What is measured is kept in the cache, pair by pair, so that a
+broken run goes on where it stopped. gowalla is part of it where its files are on this machine
+(``$TRUERANK_DATA``, or a folder shared/data beside the repository); without them the page says so.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
+import json
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import redirect_stdout
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,22 +33,41 @@ from truerank.ranking.design_spec import format_design
 from truerank.ranking.screening.certificate import drop_probability
 from truerank.ranking.stages import Stages
 from truerank.report.figures import save_figure
-from truerank.report.figures_screening import CostLine, cost_figure, survival_figure
-from truerank.reproduce.fitted import ModelName, fit_model
+from truerank.report.figures_screening import CostPoint, cost_figure, survival_figure
+from truerank.reproduce.exact_ranks import one_item_split
 
 PAGE = Path(__file__).with_suffix(".md")
-SHOWN = 40_981
-"""Items of the catalogue whose screen is drawn: gowalla's."""
+TEXT = PAGE.with_suffix(".template")
+"""The page, with braces where tables go."""
+K = 20
+SHOWN, SHOWN_USERS = 40_981, 5_000
+"""Items of the catalogue whose screen is drawn, gowalla's, and users ranked by it."""
 
 METRICS = [f"{name}@{k}" for name in ("recall", "ndcg", "ap") for k in (1, 5, 10, 20, 50)]
-WORLDS = {10_000: 20_000, 100_000: 10_000, 1_000_000: 3_000}
+WORLDS = {10_000: 10_000, 100_000: 4_000, 1_000_000: 2_000}
 """Users by items."""
 
 TOGETHER = 250
 """Users who share their rivals, so that small numbers of users make products as well."""
 
+SHARED = (None, 50, 250, 1_000)
+"""Users who share their rivals, where their number is what is compared."""
+
 BUDGETS = (0.01, 0.05)
 """Parts of the catalogue that the screens for a budget may score."""
+
+COLOURS = {
+    "full": "black",
+    "sampled, n = 100": "tab:orange",
+    "sampled, n = 1,000": "tab:brown",
+    "sampled, n = 1,000, shared": "tab:olive",
+    "adaptive": "tab:purple",
+    "screened, budget 1 %": "deepskyblue",
+    "screened, budget 5 %": "tab:blue",
+    "screened, certified": "tab:green",
+}
+
+Rank = Callable[[tr.ranking.Design, int], tr.RankTable]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +78,29 @@ class Pair:
     model: str
     n_items: int
     n_users: int
-    rank: Callable[[tr.ranking.Design, int], tr.RankTable]
+    rank: Rank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """What a design cost and how far it was off: seconds are the least of the seeds' runs."""
+    """What a design cost and how far it was off: seconds are those of the quickest run.
 
-    pair: Pair
+    Attributes:
+        data: Of the pair.
+        model: Of the pair.
+        n_users: Of the pair.
+        design: In the words of the command line.
+        kind: What figures call it.
+        cpu: Seconds, over all threads.
+        wall: Seconds by the clock.
+        scored: Items scored a user.
+        error: Mean relative errors, of all metrics and by their name.
+        width: Of the certified bounds of Recall@20, as a part of its value.
+    """
+
+    data: str
+    model: str
+    n_users: int
     design: str
     kind: str
     cpu: float
@@ -75,33 +114,73 @@ def main() -> None:
     """Measure, draw, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the users")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the users, no gowalla")
+    parser.add_argument("--cache", type=Path, help="folder for what is measured")
     parser.add_argument("--page", type=Path, default=PAGE)
     parser.add_argument("--figures", type=Path, default=PAGE.parent / "figures")
     given = parser.parse_args()
-    begun = time.perf_counter()
     factor = 10 if given.quick else 1
     lines: list[Line] = []
     for n_items, n_users in WORLDS.items():
         for pair in generated(n_items, n_users // factor):
-            lines += measured(pair, given.seeds)
-    real = [line for pair in gowalla() for line in measured(pair, given.seeds)]
-    stages = tr.Screened(k=20).stages(SHOWN)
+            lines += kept(pair, given.seeds, given.cache)
+    real: list[Line] = []
+    for pair in gowalla() if not given.quick else ():
+        real += kept(pair, given.seeds, given.cache)
+    stages = tr.Screened(k=K).stages(SHOWN)
     given.figures.mkdir(parents=True, exist_ok=True)
-    save(survival_figure(stages.sizes, *survival(stages, SHOWN)), given.figures, "stages")
-    save(cost_figure([drawn(line) for line in lines]), given.figures, "cost")
-    text = _TEXT.format(
-        stages=stage_table(stages, SHOWN, 10_000 // factor),
+    ranks = np.unique(np.geomspace(1, SHOWN, 160).astype(np.int64))
+    alive = survival(stages, ranks, SHOWN)
+    save(survival_figure(stages.sizes, ranks, alive, k=K), given.figures / "screening-stages.svg")
+    points = [
+        CostPoint(o.data, o.kind, o.model, 1_000 * o.cpu / o.n_users, o.error["all"]) for o in lines
+    ]
+    save(cost_figure(points, COLOURS, floor=1e-4), given.figures / "screening-cost.svg")
+    users = list(WORLDS.values())[1] // factor
+    text = TEXT.read_text(encoding="utf-8").format(
+        stages=stage_table(stages, SHOWN_USERS // factor),
         cost=cost_table(lines),
-        sharing=sharing_table(100_000, 10_000 // factor),
+        sharing=sharing_table(100_000, users),
+        sharing_users=f"{users:,}",
         real=cost_table(real) if real else _NO_DATA,
+        widths=widths([*lines, *real]),
         seeds=given.seeds,
         cores=available_cores(),
-        load=f"{os.getloadavg()[0]:.0f}",
-        minutes=f"{(time.perf_counter() - begun) / 60:.0f}",
+        load=f"{os.getloadavg()[2]:.0f}",
         together=TOGETHER,
+        users=", ".join(f"{m // factor:,}" for m in WORLDS.values()),
+        shown=f"{SHOWN:,}",
+        example=_EXAMPLE,
+        printed=printed(_EXAMPLE),
     )
     given.page.write_text(text, encoding="utf-8")
+
+
+def printed(example: str) -> str:
+    """What it prints, indented as Markdown wants it, long lines folded."""
+    said = io.StringIO()
+    with redirect_stdout(said):
+        exec(compile(example, "example", "exec"), {})  # noqa: S102
+    lines = [part for line in said.getvalue().splitlines() for part in textwrap.wrap(line, 96)]
+    return textwrap.indent("\n".join(lines), "    ")
+
+
+def kept(pair: Pair, seeds: int, folder: Path | None) -> list[Line]:
+    """The lines of a pair, from the cache if they are there."""
+    if folder is None:
+        return list(measured(pair, seeds))
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{pair.data}-{pair.model}-{pair.n_users}-{seeds}.json".replace(" ", "-")
+    if not file.exists():
+        lines = [asdict(line) for line in measured(pair, seeds)]
+        file.write_text(json.dumps(lines, indent=1), encoding="utf-8")
+    return [Line(**line) for line in json.loads(file.read_text(encoding="utf-8"))]
+
+
+def save(figure: object, file: Path) -> None:
+    """A figure in the place of the last one."""
+    file.unlink(missing_ok=True)
+    save_figure(figure, file)  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------ models and data
@@ -110,7 +189,7 @@ def main() -> None:
 def generated(n_items: int, n_users: int) -> Iterator[Pair]:
     """Factors as in benchmarks/ranking.py, and one order of the catalogue for everybody.
 
-    In the second model a target at place R of that order is as likely as 1 / (R + 50).
+    In the second model a target at place R of that order is as likely as 1 / (R + 20).
     """
     generator = np.random.default_rng(1)
     V = generator.standard_normal((n_items, 64), dtype=np.float32)
@@ -119,7 +198,7 @@ def generated(n_items: int, n_users: int) -> Iterator[Pair]:
     U = generator.standard_normal((n_users, 64), dtype=np.float32) + pull * V[items]
     yield pair_of(f"{n_items:,} items", "factors", U, V, items)
     common = np.repeat(generator.standard_normal((1, 64), dtype=np.float32), n_users, axis=0)
-    chances = 1.0 / (np.arange(1, n_items + 1) + 50.0)
+    chances = 1.0 / (np.arange(1, n_items + 1) + 20.0)
     places = generator.choice(n_items, n_users, p=chances / chances.sum())
     order = np.argsort(-(V @ common[0]), kind="stable")
     yield pair_of(f"{n_items:,} items", "popularity-like", common, V, order[places])
@@ -138,24 +217,31 @@ def pair_of(
 
 
 def gowalla() -> Iterator[Pair]:
-    """Two fitted models on the published split, or a word that it is not here."""
+    """Two fitted models, a held-out item of each user; or a word that the data are not here."""
     beside = PAGE.parents[2] / "shared" / "data"
     if beside.is_dir():
         os.environ.setdefault("TRUERANK_DATA", str(beside))
     try:
-        split = tr.split.published("gowalla")
+        split = one_item_split("gowalla")
     except tr.TruerankError as problem:
         sys.stderr.write(f"gowalla is not here, so the page goes on without it: {problem}\n")
         return
-    for name in ("ials-64", "popularity"):
-        fitted = fit_model(ModelName.parse(name), split.train)
+    models = {
+        "iALS, d = 64": tr.models.IALS(dim=64, epochs=8),
+        "popularity": tr.models.Popularity(),
+    }
+    for name, unfitted in models.items():
+        fitted = unfitted.fit(split.train)
 
         def rank(design: tr.ranking.Design, seed: int, model: object = fitted) -> tr.RankTable:
             return tr.rank(model, split, design, seed=seed, progress=False)
 
-        n_users = len(np.unique(split.held_out.users))
         yield Pair(
-            data="gowalla", model=name, n_items=split.train.n_items, n_users=n_users, rank=rank
+            data="gowalla",
+            model=name,
+            n_items=split.train.n_items,
+            n_users=len(split.held_out),
+            rank=rank,
         )
 
 
@@ -164,7 +250,7 @@ def gowalla() -> Iterator[Pair]:
 
 def designs(n_items: int) -> dict[str, tr.ranking.Design]:
     """What is compared, by kind."""
-    budgets = {f"screened, {part:.0%}": round(part * n_items) for part in BUDGETS}
+    budgets = {f"screened, budget {p:.0%}".replace("%", " %"): round(p * n_items) for p in BUDGETS}
     return {
         "full": tr.Full(),
         "sampled, n = 100": tr.Sampled(100),
@@ -181,7 +267,7 @@ def measured(pair: Pair, seeds: int) -> Iterator[Line]:
     chosen = designs(pair.n_items)
     times: dict[str, list[tuple[float, float]]] = {kind: [] for kind in chosen}
     tables: dict[str, list[tr.RankTable]] = {kind: [] for kind in chosen}
-    for kind, design in chosen.items():  # what is compiled or loaded once is not timed
+    for design in chosen.values():  # what is compiled or loaded once is not timed
         pair.rank(tr.Users(m=10, inner=design), 0)
     for seed in range(seeds):
         for kind, design in chosen.items():
@@ -198,7 +284,9 @@ def measured(pair: Pair, seeds: int) -> Iterator[Line]:
         parts = np.split(errors, 3)
         cpu, wall = min(times[kind])
         yield Line(
-            pair=pair,
+            data=pair.data,
+            model=pair.model,
+            n_users=pair.n_users,
             design=format_design(design),
             kind=kind,
             cpu=cpu,
@@ -206,7 +294,9 @@ def measured(pair: Pair, seeds: int) -> Iterator[Line]:
             scored=float(np.mean([t.n_scored.sum() / t.n_users for t in tables[kind]])),
             error={
                 "all": float(errors.mean()),
-                **{n: float(p.mean()) for n, p in zip(("recall", "ndcg", "ap"), parts, strict=True)},
+                **{
+                    n: float(p.mean()) for n, p in zip(("recall", "ndcg", "ap"), parts, strict=True)
+                },
             },
             width=certified_width(tables[kind][0]) if kind == "screened, certified" else None,
         )
@@ -221,25 +311,123 @@ def values(table: tr.RankTable) -> NDArray[np.float64]:
 def certified_width(table: tr.RankTable) -> float:
     """Width of the certified bounds of Recall@20, as a part of its value."""
     found = tr.estimate(table, "recall@20", n_boot=0)[0]
-    assert found.diagnostics.bounds is not None
-    return (found.diagnostics.bounds[1] - found.diagnostics.bounds[0]) / found.value
+    low, high = found.diagnostics.bounds or (0.0, 1.0)
+    return (high - low) / found.value
 
 
 def cost_table(lines: list[Line]) -> str:
-    """One row a design."""
-    heads = (
-        "data", "model", "design", "scored a user", "of full", "CPU s", "of full", "wall s",
-        "error, Recall / NDCG / AP",
-    )  # fmt: skip
+    """One row a design, beside the full ranking of the same pair."""
+    heads = ["data", "model", "design", "scored a user", "of full", "CPU s", "of full", "wall s"]
     rows = []
     for line in lines:
-        full = next(o for o in lines if o.pair is line.pair and o.kind == "full")
-        error = " / ".join(f"{100 * line.error[n]:.2g}" for n in ("recall", "ndcg", "ap"))
-        rows.append(
-            (
-                line.pair.data, line.pair.model, line.design, f"{line.scored:,.0f}",
-                f"{line.scored / full.scored:.2g}", f"{line.cpu:.2g}", f"{line.cpu / full.cpu:.2f}",
-                f"{line.wall:.2g}", "0" if line.kind == "full" else f"{error} %",
-            )
-        )  # fmt: skip
-    return table_text(heads, rows)
+        (full,) = (o for o in lines if (o.data, o.model, o.kind) == (line.data, line.model, "full"))
+        error = " / ".join(f"{100 * line.error[name]:.2g}" for name in ("recall", "ndcg", "ap"))
+        row = [line.data, line.model, f"`{line.design}`", f"{line.scored:,.0f}"]
+        row += [f"{line.scored / full.scored:.2g}", f"{line.cpu:.2g}", f"{line.cpu / full.cpu:.2f}"]
+        rows.append([*row, f"{line.wall:.2g}", "0" if line.kind == "full" else error])
+    return _table([*heads, "error %, Recall / NDCG / AP"], rows)
+
+
+def widths(lines: list[Line]) -> str:
+    """How wide certified bounds are, at most."""
+    return f"{100 * max(line.width for line in lines if line.width is not None):.2g} %"
+
+
+def sharing_table(n_items: int, n_users: int) -> str:
+    """Seconds by the number of users who share their rivals; the best of three, in turns."""
+    (pair, _) = generated(n_items, n_users)
+    chosen: dict[str, tr.ranking.Design] = {"`full`": tr.Full()}
+    for shared in SHARED:
+        design = tr.Screened(k=K, shared=shared)
+        chosen[f"`{format_design(design)}`"] = design
+    blocks: dict[str, str] = {}
+    best = dict.fromkeys(chosen, (np.inf, np.inf))
+    for attempt in range(4):
+        for name, design in chosen.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            table = pair.rank(design, 0)
+            took = time.process_time() - cpu, time.perf_counter() - wall
+            best[name] = min(best[name], took) if attempt else best[name]
+            together = table.header.stages and n_users / (table.header.stages.n_blocks or 1)
+            blocks[name] = f"{together:,.0f}" if together else "—"
+    rows = [
+        [name, blocks[name], f"{cpu:.2g}", f"{cpu / best['`full`'][0]:.2f}", f"{wall:.2g}"]
+        for name, (cpu, wall) in best.items()
+    ]
+    return _table(["design", "users a block", "CPU s", "of full", "wall s"], rows)
+
+
+# ------------------------------------------------------------------ who is dropped where
+
+
+def survival(stages: Stages, ranks: NDArray[np.int64], n_items: int) -> NDArray[np.float64]:
+    """P(a target of each rank goes on from each stage but the last), exact.
+
+    A target with x rivals above among the items met so far meets a hypergeometric number more.
+    """
+    alive = np.empty((len(ranks), len(stages.sizes) - 1))
+    for i, rank in enumerate(ranks.tolist()):
+        here, before = np.ones(1), 0
+        for j, size in enumerate(stages.sizes[:-1].tolist()):
+            passing = np.zeros(stages.max_rank[j])
+            for x, share in enumerate(here.tolist()):
+                more = np.arange(len(passing) - x)
+                left = max(rank - 1 - x, 0)
+                law = hypergeom.pmf(more, n_items - before, left, size - before)
+                passing[x:] += share * law
+            alive[i, j] = passing.sum()
+            here, before = passing, size
+    return alive
+
+
+def stage_table(stages: Stages, n_users: int) -> str:
+    """The stages, what each may lose of rank K, and how many rows of two models come there."""
+    seen = []
+    for pair in generated(SHOWN, n_users):
+        scored = pair.rank(tr.Screened(k=K), 0).n_scored
+        ends = np.append(stages.sizes[:-1], stages.sizes[-2] + SHOWN)
+        seen.append([float((scored >= end).mean()) for end in ends])
+    rows = []
+    for j, size in enumerate(stages.sizes.tolist()):
+        last = j == len(stages.sizes) - 1
+        one = Stages(
+            np.array([size, SHOWN]), np.append(stages.max_rank[j], 0), np.ones(2), stages.n_blocks
+        )
+        lost = float(drop_probability(np.array([K]), SHOWN, one)[0])
+        row = [f"{j + 1}", f"{size:,}", "" if last else f"{stages.max_rank[j] - 1}"]
+        row += ["" if last else f"{lost:.1e}", *(f"{100 * shares[j]:.1f} %" for shares in seen)]
+        rows.append(row)
+    heads = ["stage", "items met", "rivals above that pass", f"drops rank {K} with at most"]
+    return _table([*heads, "rows here, factors", "rows here, popularity-like"], rows)
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+_EXAMPLE = """\
+import numpy as np
+import truerank as tr
+
+rng = np.random.default_rng(0)
+users, items = np.arange(2_000), rng.integers(0, 20_000, 2_000)
+V = rng.normal(size=(20_000, 32))  # what a model learned of the items
+U = rng.normal(size=(2_000, 32)) + rng.uniform(0.0, 0.8, (2_000, 1)) * V[items]  # and of the users
+model = tr.FactorScorer(U, V)
+
+screened = tr.rank_pairs(model, users, items, tr.Screened(k=20))
+full = tr.rank_pairs(model, users, items, tr.Full())
+for design, ranks in {"screened": screened, "full": full}.items():
+    (e,) = tr.estimate(ranks, "ndcg@20")
+    print(f"{design}: {e.value:.5f}, {ranks.n_scored.mean():,.0f} scored a user")
+print(tr.estimate(screened, "ndcg@20")[0].diagnostics.notes[0])
+"""
+
+_NO_DATA = (
+    "The data of gowalla were not on the machine that wrote this page ([your data](data.md))."
+)
+
+
+if __name__ == "__main__":
+    main()

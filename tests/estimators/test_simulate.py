@@ -144,6 +144,10 @@ def test_levels_of_an_earlier_table_are_kept() -> None:
     exact = tr.RankTable.from_arrays(rng.integers(1, 40, 3_000), 5_000, 5_000)
     first = simulate(exact, tr.Adaptive(budget=200), seed=1)
     stages = first.header.stages
+    assert stages is not None
     again = simulate(exact, tr.Adaptive(budget=200), seed=1, stages=stages)
-    assert np.array_equal(first.rank, again.rank)
-    assert np.array_equal(first.n_sampled, again.n_sampled)
+    assert again.header.stages is stages
+    assert set(again.n_sampled.tolist()) <= set(stages.sizes.tolist())
+    # Other draws: a plan that is at hand needs no pilot before the other rows.
+    error = np.hypot(first.n_scored.std(), again.n_scored.std()) / np.sqrt(3_000)
+    assert abs(first.n_scored.mean() - again.n_scored.mean()) < 5 * error

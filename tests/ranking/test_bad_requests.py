@@ -91,7 +91,7 @@ def test_designs_that_make_no_sense(make: Any, sentence: str) -> None:
         (Users(5), "m must be at most the 4 users held out, got 5"),
         (
             "full",
-            r"must be Full\(\), Sampled\(n\), Adaptive\(...\), Screened\(...\), FixedNegatives",
+            r"must be Full\(\), Sampled\(n\), Adaptive\(...\), Screened\(...\), FixedNegatives\(",
         ),
         (Full, "design must be Full"),
     ],

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import slow_screening
 from scipy import sparse
 from slow_ranking import (
     TIES,
@@ -26,6 +27,7 @@ from truerank.ranking import rank_models as api
 from truerank.ranking.backends import calls as call_backend
 from truerank.ranking.backends import factors as factor_backend
 from truerank.ranking.backends import full_rank_single
+from truerank.ranking.screening import screened_ranks
 from truerank.ranking.stages import Stages
 from truerank.ranking.user_blocks import blocks_for
 
@@ -555,6 +557,20 @@ def test_blocks_and_tiles(kind: str, design: str, request: pytest.FixtureRequest
         else:  # a user's line may be split, but never the user
             assert np.array_equal(small.rank, large[rows].rank)
             assert np.array_equal(small.n_scored, large[rows].n_scored)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_slices(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the items of a stage, a few at a time: a foreign scorer scores the target with each."""
+    whole = {rows: ranked(kind, CERTIFIED, rows) for rows in ROWS}
+    for size in (1, 13, 69, 70):
+        monkeypatch.setattr(screened_ranks, "SLICE", size)
+        monkeypatch.setattr(slow_screening, "SLICE", size)
+        for rows in ROWS:
+            table = ranked(kind, CERTIFIED, rows)
+            assert_slow(table, kind, rows)
+            assert np.array_equal(table.rank, whole[rows].rank)
+            assert np.array_equal(table.n_sampled, whole[rows].n_sampled)
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -8,7 +8,7 @@ The joint order of a user's list, for each tie rule. Of equal scores,
 * ``half``: they stand together behind the first half (rounded up) of the tied rivals.
 
 Among a part of the candidates ``half`` puts each tied rival above or below by a coin of its own.
-Users of a block who share their rivals begin at one place of one random order of the items.
+Users of a block who share their rivals meet the items in one random order, that of the block.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truerank.rng import Stream, addresses
+from truerank.rng import GOLDEN, MULTIPLIERS, Stream, addresses
 
 Int = NDArray[np.int64]
 
@@ -91,13 +91,27 @@ def slow_ranks(
         yield int(row), rank_in_list(scores, target, candidates, own, ties, words)
 
 
-def place_of_block(name: Any, n_blocks: int, n_items: int) -> int:
-    """Where the block of a user begins: by the hash of a number, or by the CRC of a text."""
+def block_of(name: Any, n_blocks: int) -> int:
+    """The block of a user: by the hash of a number, or by the CRC of a text."""
     if isinstance(name, int | np.integer):
-        block = int(addresses(0, Stream.BOOTSTRAP, 200, int(name) % 2**64)[0]) % n_blocks
-    else:
-        block = zlib.crc32(str(name).encode()) % n_blocks
-    return block * n_items // n_blocks
+        return int(addresses(0, Stream.BOOTSTRAP, 200, int(name) % 2**64)[0]) % n_blocks
+    return zlib.crc32(str(name).encode()) % n_blocks
+
+
+def order_of_block(seed: int, block: int, n_items: int, n: int) -> Int:
+    """The first items of a block's order: by its words, each where it first comes."""
+    key = addresses(seed, Stream.CATALOGUE_ORDER, block)[0]
+    found, n_words = np.empty(0, np.int64), 2 * n
+    while len(found) < n:
+        n_words *= 2
+        with np.errstate(over="ignore"):
+            z = key + np.arange(n_words, dtype=np.uint64) * np.uint64(GOLDEN) + np.uint64(GOLDEN)
+            for shift, factor in zip((30, 27), MULTIPLIERS, strict=True):
+                z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
+            words = (z ^ (z >> np.uint64(31))).astype(object)
+        items = (words * n_items // 2**64).astype(np.int64)
+        found = items[np.sort(np.unique(items, return_index=True)[1])]
+    return found[:n]
 
 
 def slow_shared(
@@ -113,23 +127,24 @@ def slow_shared(
     stages: Any,
 ) -> Iterator[tuple[int, int, int]]:
     """(row, rank, size of the sample) of some rows, whose users share their rivals in blocks."""
-    n_items, order = 0, np.empty(0, np.int64)
+    orders: dict[int, Int] = {}
     for row in rows:
         user, target = int(users[row]), int(items[row])
         scores = scores_of(scorer, user)
-        if len(scores) != n_items:
-            n_items = len(scores)
-            order = np.argsort(addresses(seed, Stream.CATALOGUE_ORDER, np.arange(n_items)))
+        n_items = len(scores)
+        block = block_of(names[user], stages.n_blocks)
+        if block not in orders:
+            longest = int(stages.sizes[stages.sizes < n_items].max(initial=0))
+            orders[block] = order_of_block(seed, block, n_items, longest)
         words = addresses(seed, Stream.TIES, user, np.arange(n_items))
         own = items[users == user]
         candidates = np.ones(n_items, dtype=bool)
         if seen is not None:
             candidates[seen.items_of(user)] = False
         candidates[own] = True
-        start = place_of_block(names[user], stages.n_blocks, n_items)
         for stage, size in enumerate(stages.sizes.tolist()):
-            met = np.zeros(n_items, dtype=bool)
-            met[np.roll(order, -start)[:size]] = True
+            met = np.full(n_items, size >= n_items)
+            met[orders[block][:size]] = True
             met[target] = True
             met &= candidates
             whole = bool(met.sum() == candidates.sum())

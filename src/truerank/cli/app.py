@@ -17,7 +17,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog=examples(
         "truerank demo",
-        "truerank rank --data ml-1m --model ease --model popularity --design adaptive",
+        "truerank rank --data ml-1m --model ease --model popularity --design screened",
         "truerank compare ranks/ease.parquet ranks/popularity.parquet --html report.html",
     ),
 )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from truerank.split import Split
 
 EXAMPLES = (
-    "truerank rank --model ml-1m-ease.model --design adaptive",
+    "truerank rank --model ml-1m-ease.model --design screened",
     "truerank rank --data ml-1m --model ease --model 'item-knn k=50' --design 'sampled n=100'",
     "truerank rank --model ml-1m-ease.model --design 'screened k=10 miss=0.0001'",
     "truerank rank --model knn.model --design 'users m=1000' --out exact.parquet",

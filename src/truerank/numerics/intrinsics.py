@@ -218,8 +218,9 @@ def _count_row(
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         begin, largest = _row_and_array(context, builder, signature, arguments, 3)
         low, high = (_spread(builder, value, ROW_LANES) for value in arguments[4:])
+        zeros = ir.Constant(_row_counts, [0] * ROW_LANES)
         counts = [
-            cgutils.alloca_once_value(builder, ir.Constant(_row_counts, [0] * ROW_LANES))
+            cgutils.alloca_once_value(builder, zeros)  # type: ignore[no-untyped-call]
             for _ in range(2)
         ]
         with cgutils.for_range(builder, arguments[2]) as loop:
@@ -242,7 +243,7 @@ def _count_row(
         return context.make_tuple(builder, signature.return_type, found)
 
     number, size = types.float32, types.intp
-    pair = types.UniTuple(types.int64, 2)
+    pair = types.UniTuple(types.int64, 2)  # type: ignore[no-untyped-call]
     return pair(scores, size, size, maxima, number, number), generate
 
 

@@ -109,7 +109,7 @@ def count_plainly(
                 score = scores[row, j]
                 above = np.int32(above + np.int32(score > high))
                 reached = np.int32(reached + np.int32(score >= low))
-    return np.int64(above), np.int64(reached)
+    return int(above), int(reached)
 
 
 @cache
@@ -125,4 +125,5 @@ def own_code_works() -> bool:
         counts = njit(_count_by_own_code)(scores, 1, 1, maxima, low, high)
     except Exception:  # noqa: BLE001  # whatever a changed numba says; the plain way remains
         return False
-    return maxima[:3].tolist() == [0.0, STRIP - 1.0, -np.inf] and counts == (STRIP - 3, STRIP - 1)
+    right = maxima[:3].tolist() == [0.0, STRIP - 1.0, -np.inf]
+    return bool(right and counts == (STRIP - 3, STRIP - 1))

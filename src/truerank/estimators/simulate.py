@@ -31,7 +31,7 @@ def simulate(
     """The table that the design would give, its samples drawn anew: for each row by itself.
 
     Of a design whose users share their rivals everything is as it would be but that: what such rows
-    have in common, and that blocks together see all of the catalogue alike, is left out.
+    have in common is left out.
 
     A nested sample meets the better rivals in the order of an urn: hypergeometric steps without
     replacement, binomial steps with. Memory: a few numbers per row.

@@ -47,8 +47,8 @@ class Rates:
     ) -> float:
         """Time to score so many pairs in the manner of the design.
 
-        Where rivals are shared and that is faster, small blocks of users are slower, and all item
-        factors are copied once into the order in which they are met.
+        Where rivals are shared and that is faster, small blocks of users are slower, and items
+        are looked up to be put in order, as many as there are: a rough allowance.
 
         Args:
             design: How each user is ranked.

@@ -19,8 +19,7 @@ with :math:`\sigma` the standard deviation of the metric over users. The covaria
 a smoothed estimate does not follow every chance of its users.
 
 The rows of a trial have rivals of their own, also where the design lets blocks of users share them.
-Shared draws make the errors of a block's rows alike; but the blocks stand evenly in one order of
-the catalogue and together see all of it alike, which makes their mean more certain. Really ranked,
+Shared draws make the errors of a block's rows alike. Really ranked,
 factors with a list for each user have the error that is predicted for a screen with a budget;
 where all users share one list, as with popularity, it is about twice as large (docs/planning.md).
 

@@ -109,7 +109,7 @@ def _settled_screen(
 ) -> Stages:
     """The stages of a screen with a budget, whose limits the samples of a pilot settle."""
     ladder = affordable_ladder(design.k, budget, n_items)
-    plan = ScreenBudget(ladder, design.stages(n_items).n_blocks or 1)
+    plan = ScreenBudget(ladder, design.stages(n_items).n_blocks or 1, budget)
 
     def settle(stage: int, rank: Int, size: Int) -> None:
         here = size >= plan.stages.sizes[stage]

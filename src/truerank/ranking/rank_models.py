@@ -305,7 +305,7 @@ def _screened(
         if design.seconds is not None:
             budget, known, ranks = affordable(backend, rows, design.seconds, n_users)
         ladder = affordable_ladder(design.k, budget or 1.0, n_items)
-        plan = ScreenBudget(ladder, stages.n_blocks or 1)
+        plan = ScreenBudget(ladder, stages.n_blocks or 1, budget or 1.0)
         stages = plan.stages
     found, done = Ranked.empty(len(rows)), len(known)
     found.put(slice(0, done), Ranked(ranks, known.n_candidates, shared_cost(known, n_items)))

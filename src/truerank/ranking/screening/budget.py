@@ -33,27 +33,38 @@ class ScreenBudget:
     """The stages of a ladder, whose limits are settled one after the other.
 
     Attributes:
-        stages: Those of the ladder; where a stage is settled, with the limits that its share pays.
+        stages: Those of the ladder; where a stage is settled, with limits that the budget pays.
     """
 
-    def __init__(self, ladder: Ladder, n_blocks: int) -> None:
+    def __init__(self, ladder: Ladder, n_blocks: int, budget: float) -> None:
         """No stage is settled yet."""
         self.stages: Stages = ladder.stages(n_blocks)
-        self._shares = ladder.shares
+        self._most = self.stages.max_rank.copy()
+        self._steps = np.diff(ladder.sizes).astype(np.float64)
+        if len(self._steps):
+            self._steps[-1] = ladder.sizes[-1]  # the last stage ranks anew
+        self._shares, self._left = ladder.shares, budget - float(ladder.sizes[0])
 
     def settle(self, stage: int, rank: Int, n_rows: int) -> None:
         """Fix who goes on from a stage, by the ranks there of all rows that came so far.
 
-        Of the rank at which the share runs out, each goes on with the same probability.
+        The part of all rows that goes on is the ladder's, times what is left of the budget over
+        what the ladder would still spend; but no rank beyond the ladder's own limit goes on. Of the
+        rank at which the part runs out, each goes on with the same probability.
         """
         if stage >= len(self._shares):
             return
-        wanted = self._shares[stage] * n_rows
-        alive = np.sort(rank)
+        to_come = float(self._shares[stage:] @ self._steps[stage:])
+        part = min(1.0, float(self._shares[stage]) * self._left / max(to_come, 1e-9))
+        alive, wanted = np.sort(rank), part * n_rows
         last = int(alive[min(int(wanted), len(alive) - 1)])
         before, at = int((alive < last).sum()), int((alive == last).sum())
-        self.stages.max_rank[stage] = last
-        self.stages.continue_prob[stage] = float(np.clip((wanted - before) / at, 0.0, 1.0))
+        chance = float(np.clip((wanted - before) / at, 0.0, 1.0))
+        if last > self._most[stage]:
+            last, chance = int(self._most[stage]), 1.0
+            before, at = int((alive < last).sum()), int((alive == last).sum())
+        self.stages.max_rank[stage], self.stages.continue_prob[stage] = last, chance
+        self._left -= (before + chance * at) / n_rows * float(self._steps[stage])
 
 
 def affordable(

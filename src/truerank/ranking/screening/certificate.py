@@ -142,7 +142,8 @@ def _parts(budget: float, n_items: int) -> Ladder:
         sizes, shares = sizes[[0, 2]], np.array([(middle + last) / n_items])
     else:
         shares = np.array([middle / (sizes[1] - sizes[0]), last / n_items])
-    return Ladder(sizes, np.zeros(len(shares), np.int64), np.minimum(shares, 1.0), budget)
+    anyone = np.full(len(shares), n_items)  # their ranks are not limited, only their number
+    return Ladder(sizes, anyone, np.minimum(shares, 1.0), budget)
 
 
 def _ladder(n_items: int) -> Int:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Int
 from truerank.errors import InvalidDataError
-from truerank.numerics.row_counting import GROUP, STRIP
 from truerank.numerics.ties import ranks_from
 from truerank.ranking.backends.base import CompiledBackend, as_float
 from truerank.ranking.backends.full_rank_single import SingleTargetBlock, count_one_target
@@ -135,13 +134,12 @@ class FactorBackend(CompiledBackend):
             score_targets(self.factors, some.rows.users, some.rows.targets),
             found.better, found.tied, found.heads, some.rows.ties,
         )  # fmt: skip
-        width = -(-min(TILE_ITEMS, stop - start) // STRIP) * STRIP
-        tile = np.empty((len(x), width), np.float32)
-        maxima = np.empty(-(-width // (STRIP * GROUP)) * GROUP, np.float32)
+        tile = np.empty((len(x), TILE_ITEMS), dtype=np.float32)
         for first in range(start, stop, TILE_ITEMS):
             y = items.vectors[first : min(first + TILE_ITEMS, stop)]
-            np.matmul(x, y.T, out=tile[:, : len(y)])
-            count_in_tile(tile, first, len(y), self.factors, items, block, maxima)
+            scores = tile if len(y) == TILE_ITEMS else np.empty((len(x), len(y)), np.float32)
+            np.matmul(x, y.T, out=scores)
+            count_in_tile(scores, first, len(y), self.factors, items, block)
 
     def _count_one_target(
         self, items: ListedItems, some: ListedRows, start: int, stop: int, found: SampleState

@@ -17,7 +17,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 import truerank as tr
-from truerank.numerics.row_counting import GROUP, STRIP, count_row, strip_maxima
 from truerank.numerics.simd_counting import LANES, PANEL, STEP, count_scores, panels_of
 from truerank.ranking.backends.factors import FactorBackend
 from truerank.ranking.backends.rounding import ListedItems
@@ -69,27 +68,6 @@ def lanes(behind: bool, beyond: int = 0) -> None:
                 expected = np.array([(some > 0).sum(axis=0), (some >= -1).sum(axis=0)])
                 if not np.array_equal(held, expected) or counts[1 - place].any():
                     raise SystemExit("the lanes count wrongly")
-
-
-@njit
-def look(scores, row, strips, groups, maxima, low, high):  # type: ignore[no-untyped-def]
-    strip_maxima(scores, row, strips, maxima)
-    return count_row(scores, row, groups, maxima, low, high)
-
-
-def rows(behind: bool, beyond: int = 0) -> None:
-    """Strips and maxima that fill their arrays to the last number."""
-    rng = np.random.default_rng(0)
-    low, high = np.float32(-1.0), np.float32(0.0)
-    for strips in (1, GROUP - 1, GROUP, 2 * GROUP + 1):
-        groups = -(-strips // GROUP)
-        numbers = rng.integers(-4, 5, (2, strips * STRIP)).astype(np.float32)
-        scores = guarded(numbers, behind=behind)
-        maxima = guarded(np.full(groups * GROUP, -np.inf, np.float32), behind=behind)
-        for row in range(2):
-            found = look(scores, row, strips + beyond, groups, maxima, low, high)
-            if found != ((numbers[row] > high).sum(), (numbers[row] >= low).sum()):
-                raise SystemExit("the strips count wrongly")
 
 
 def ranks(behind: bool) -> None:
@@ -144,14 +122,11 @@ def screens(behind: bool) -> None:
 CASES: dict[str, Callable[[], None]] = {
     "lanes, guarded behind": lambda: lanes(behind=True),
     "lanes, guarded before": lambda: lanes(behind=False),
-    "rows, guarded behind": lambda: rows(behind=True),
-    "rows, guarded before": lambda: rows(behind=False),
     "ranks, guarded behind": lambda: ranks(behind=True),
     "ranks, guarded before": lambda: ranks(behind=False),
     "screens, guarded behind": lambda: screens(behind=True),
     "screens, guarded before": lambda: screens(behind=False),
     "beyond": lambda: lanes(behind=True, beyond=1),
-    "beyond the strips": lambda: rows(behind=True, beyond=1),
 }
 
 if __name__ == "__main__":

@@ -25,8 +25,6 @@ UNCHECKED = {
         "truerank.numerics.intrinsics",
         "_count_scores",
     ): "run between forbidden pages by guarded.py",
-    ("truerank.numerics.intrinsics", "_find_maxima"): "run between forbidden pages by guarded.py",
-    ("truerank.numerics.intrinsics", "_count_row"): "run between forbidden pages by guarded.py",
     ("truerank.numerics.intrinsics", "_prefetch"): "a hint, which reads and writes nothing",
 }
 """Intrinsics write machine code themselves: numba cannot check what they address."""

@@ -26,7 +26,7 @@ def guarded(case: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if not case.startswith("beyond")])
+@pytest.mark.parametrize("case", [case for case in CASES if case != "beyond"])
 def test_what_numba_cannot_check_stays_between_forbidden_pages(case: str) -> None:
     done = guarded(case)
     assert done.returncode == 0, f"code {done.returncode}: {done.stderr[-3000:]}"
@@ -34,8 +34,7 @@ def test_what_numba_cannot_check_stays_between_forbidden_pages(case: str) -> Non
 
 def test_forbidden_pages_are_forbidden() -> None:
     """Or the test above would pass whatever the code does."""
-    for case in ("beyond", "beyond the strips"):
-        assert guarded(case).returncode < 0
+    assert guarded("beyond").returncode < 0
 
 
 def test_kernels_are_found_however_they_are_made() -> None:

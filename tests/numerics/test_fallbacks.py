@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from truerank.numerics import prefetch, row_counting, simd_counting
+from truerank.numerics import prefetch, simd_counting
 
 ABSENT = """
 import sys
@@ -36,14 +36,8 @@ for users, items, d in ((1, 2, 1), (17, 97, 3), (33, 1000, 7), (70, 2500, 24)):
             tr.FactorScorer(X, Y), np.arange(users), wanted, design, executor=tr.Serial()
         )
         print(users, items, d, *table.rank)
-    several = tr.rank_pairs(
-        tr.FactorScorer(X, Y), np.repeat(np.arange(users), 2), rng.integers(0, items, 2 * users),
-        executor=tr.Serial(),
-    )
-    print(users, items, d, *several.rank)
-from truerank.numerics import prefetch, row_counting, simd_counting
-works = simd_counting.own_code_works(), row_counting.own_code_works(), prefetch.own_code_works()
-print(*works)
+from truerank.numerics import prefetch, simd_counting
+print(simd_counting.own_code_works(), prefetch.own_code_works())
 """
 
 
@@ -59,14 +53,14 @@ def lines(code: str, cache: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def own_code(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     found = lines(RANKS, tmp_path_factory.mktemp("cache"))
-    assert found[-1] == "True True True"
+    assert found[-1] == "True True"
     return found
 
 
 @pytest.mark.parametrize("before", [ABSENT, CHANGED], ids=["absent", "changed"])
 def test_ranks_are_the_same_without(before: str, own_code: list[str], tmp_path: Path) -> None:
     found = lines(before + RANKS, tmp_path)
-    assert found[-1] == "False False False"
+    assert found[-1] == "False False"
     assert found[:-1] == own_code[:-1]
 
 
@@ -87,9 +81,7 @@ def test_code_that_counts_wrongly_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
         return None
 
     monkeypatch.setattr(simd_counting, "emit_counting", nothing)
-    monkeypatch.setattr(row_counting, "emit_maxima", nothing)
     assert not simd_counting.own_code_works.__wrapped__()
-    assert not row_counting.own_code_works.__wrapped__()
     assert prefetch.own_code_works()
 
 
@@ -107,27 +99,6 @@ def test_the_plain_loop_counts() -> None:
     assert counts[1].tolist() == [(scores > 0).sum(axis=0).tolist(), (scores >= -1).sum(0).tolist()]
     assert not counts[0].any()
     assert not counts[2].any()
-
-
-def test_rows_are_counted_by_strips() -> None:
-    rng = np.random.default_rng(1)
-    strip, group = row_counting.STRIP, row_counting.GROUP
-    scores = rng.integers(-4, 5, (3, (group + 1) * strip)).astype(np.float32)
-    scores[:, strip : 2 * strip] = -9.0  # nothing to see here
-    low, high = np.float32(0.0), np.float32(2.0)
-    expected = [((row > high).sum(), (row >= low).sum()) for row in scores]
-
-    @njit
-    def by_own_code(scores: Any, row: Any, strips: Any, groups: Any, maxima: Any) -> Any:
-        row_counting.strip_maxima(scores, row, strips, maxima)
-        return row_counting.count_row(scores, row, groups, maxima, low, high)
-
-    for row in range(3):
-        maxima = np.full((2, 2 * group), -np.inf, np.float32)
-        assert by_own_code(scores, row, group + 1, 2, maxima[0]) == expected[row]
-        row_counting.maxima_plainly(scores, row, group + 1, maxima[1])
-        assert row_counting.count_plainly(scores, row, 2, maxima[1], low, high) == expected[row]
-        assert np.array_equal(maxima[0], maxima[1])
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,13 @@
 """Machine code that numba does not write by itself: the one module that knows numba's internals.
 
-Who uses it has a plain way for the day when numba changes: see :mod:`.simd_counting`,
-:mod:`.row_counting` and :mod:`.prefetch`.
+Who uses it has a plain way for the day when numba changes: see :mod:`.simd_counting` and
+:mod:`.prefetch`.
 """
 
 # ruff: noqa: ARG001  # an intrinsic is typed by its arguments, not run with them
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from llvmlite import binding, ir
@@ -76,19 +75,10 @@ STEP = 12 if _FEATURES.get("avx512f") else 6
 PANEL = 2 * LANES
 """Users scored together."""
 
-ROW_LANES = 8
-"""Numbers looked at together where a row of scores is counted. Registers of 16 compare into masks,
-and counting under a mask took 1.8 times as long for each number (Zen 4)."""
-
-STRIP, GROUP = 32, 8
-"""Scores of a row that are passed over together; and how many such strips are asked at once."""
-
 HIGH, LOW = 0, 1
 """Places in the second axis of counts and of bounds."""
 
 _vector, _counts = ir.VectorType(_number, LANES), ir.VectorType(ir.IntType(32), LANES)
-_row_vector = ir.VectorType(_number, ROW_LANES)
-_row_counts = ir.VectorType(ir.IntType(32), ROW_LANES)
 
 
 def _prefetch(typing_context: Any, array: Any, place: Any) -> Any:
@@ -165,138 +155,6 @@ emit_counting: Callable[..., None] = intrinsic(_count_scores)
 """Called without the context, which is numba's."""
 
 
-def _find_maxima(typing_context: Any, scores: Any, row: Any, strips: Any, maxima: Any) -> Any:
-    """The largest score of each strip of a row.
-
-    Args:
-        typing_context: numba's.
-        scores: Rows of at least ``strips`` times :data:`STRIP` numbers.
-        row: Which one.
-        strips: How many.
-        maxima: Where to write them.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        begin, found = _row_and_array(context, builder, signature, arguments, 3)
-        with cgutils.for_range(builder, arguments[2]) as loop:
-            strip = builder.gep(begin, [builder.mul(loop.index, _place(STRIP))])
-            largest = [
-                _load(builder, strip, _place(at), _row_vector) for at in range(0, STRIP, ROW_LANES)
-            ]
-            while len(largest) > 1:
-                half = len(largest) // 2
-                largest = [
-                    _larger(builder, *two)
-                    for two in zip(largest[:half], largest[half:], strict=True)
-                ]
-            value = _fold(builder, largest[0], _larger)
-            builder.store(value, builder.gep(found, [loop.index]))
-        return context.get_dummy_value()
-
-    return types.void(scores, types.intp, types.intp, maxima), generate
-
-
-emit_maxima: Callable[..., None] = intrinsic(_find_maxima)
-"""Called without the context, which is numba's."""
-
-
-def _count_row(
-    typing_context: Any, scores: Any, row: Any, groups: Any, maxima: Any, low: Any, high: Any
-) -> Any:
-    """How many scores of a row are above ``high``, and how many reach ``low``.
-
-    Args:
-        typing_context: numba's.
-        scores: Rows of strips.
-        row: Which one.
-        groups: Of :data:`GROUP` strips, how many; less than 2**16 numbers in all.
-        maxima: The largest score of each strip; where it is below ``low`` the strip is not read.
-        low: The lower bound.
-        high: The upper one.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        begin, largest = _row_and_array(context, builder, signature, arguments, 3)
-        low, high = (_spread(builder, value, ROW_LANES) for value in arguments[4:])
-        zeros = ir.Constant(_row_counts, [0] * ROW_LANES)
-        counts = [
-            cgutils.alloca_once_value(builder, zeros)  # type: ignore[no-untyped-call]
-            for _ in range(2)
-        ]
-        with cgutils.for_range(builder, arguments[2]) as loop:
-            first = builder.mul(loop.index, _place(ROW_LANES))
-            reach = builder.fcmp_ordered(">=", _load(builder, largest, first, _row_vector), low)
-            hits = builder.zext(builder.bitcast(reach, ir.IntType(ROW_LANES)), _place)
-            with _set_bits(builder, hits) as number:
-                place = builder.mul(builder.add(first, number), _place(STRIP))
-                strip = builder.gep(begin, [place])
-                for at in range(0, STRIP, ROW_LANES):
-                    score = _load(builder, strip, _place(at), _row_vector)
-                    for count, sign, bound in zip(counts, (">", ">="), (high, low), strict=True):
-                        holds = builder.sext(builder.fcmp_ordered(sign, score, bound), _row_counts)
-                        builder.store(builder.sub(builder.load(count), holds), count)
-        # Both in one number: each is below 2**16.
-        upper = builder.shl(builder.load(counts[0]), ir.Constant(_row_counts, [16] * ROW_LANES))
-        both = _fold(builder, builder.add(upper, builder.load(counts[1])), ir.IRBuilder.add)
-        parts = builder.lshr(both, both.type(16)), builder.and_(both, both.type(2**16 - 1))
-        found = [builder.zext(part, _place) for part in parts]
-        return context.make_tuple(builder, signature.return_type, found)
-
-    number, size = types.float32, types.intp
-    pair = types.UniTuple(types.int64, 2)  # type: ignore[no-untyped-call]
-    return pair(scores, size, size, maxima, number, number), generate
-
-
-emit_row_counts: Callable[..., tuple[int, int]] = intrinsic(_count_row)
-"""Called without the context, which is numba's."""
-
-
-def _row_and_array(
-    context: Any, builder: Any, signature: Any, arguments: Any, other: int
-) -> tuple[Any, Any]:
-    """Where a row of the first argument begins, and where another argument does."""
-    scores, more = (
-        arrayobj.make_array(signature.args[k])(context, builder, arguments[k])  # type: ignore[no-untyped-call]
-        for k in (0, other)
-    )
-    width = cgutils.unpack_tuple(builder, scores.shape, 2)[1]  # type: ignore[no-untyped-call]
-    return builder.gep(scores.data, [builder.mul(arguments[1], width)]), more.data
-
-
-@contextmanager
-def _set_bits(builder: Any, bits: Any) -> Iterator[Any]:
-    """A loop over the numbers of the bits that are set."""
-    before, loop = builder.block, builder.append_basic_block("bits")
-    after = builder.append_basic_block("after.bits")
-    nothing = bits.type(0)
-    builder.cbranch(builder.icmp_unsigned("!=", bits, nothing), loop, after)
-    builder.position_at_end(loop)
-    left = builder.phi(bits.type)
-    left.add_incoming(bits, before)
-    yield builder.cttz(left, ir.Constant(ir.IntType(1), 1))
-    fewer = builder.and_(left, builder.sub(left, bits.type(1)))
-    left.add_incoming(fewer, builder.block)
-    builder.cbranch(builder.icmp_unsigned("!=", fewer, nothing), loop, after)
-    builder.position_at_end(after)
-
-
-def _larger(builder: Any, a: Any, b: Any) -> Any:
-    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
-
-
-def _fold(builder: Any, vector: Any, operation: Callable[[Any, Any, Any], Any]) -> Any:
-    """One number of all lanes, halves together."""
-    n = vector.type.count
-    while n > 1:
-        n //= 2
-        halves = (
-            ir.Constant(ir.VectorType(ir.IntType(32), n), list(range(first, first + n)))
-            for first in (0, n)
-        )
-        vector = operation(builder, *[builder.shuffle_vector(vector, vector, h) for h in halves])
-    return builder.extract_element(vector, ir.IntType(32)(0))
-
-
 def _scores(builder: Any, row: Any, column: Any, depth: Any) -> list[list[Any]]:
     """Scores of STEP items in two vectors each: a loop over the columns of the factors."""
     before, loop = builder.block, builder.append_basic_block("columns")
@@ -312,7 +170,7 @@ def _scores(builder: Any, row: Any, column: Any, depth: Any) -> list[list[Any]]:
     grown = []
     for i in range(STEP):
         place = builder.add(builder.mul(depth, _place(i)), k)
-        item = _spread(builder, builder.load(builder.gep(row, [place])), LANES)
+        item = _spread(builder, builder.load(builder.gep(row, [place])))
         grown.append([_product_and_sum(builder, item, users[v], sums[i][v]) for v in range(2)])
     following = builder.add(k, _place(1))
     k.add_incoming(following, loop)
@@ -348,12 +206,11 @@ def _product_and_sum(builder: Any, a: Any, b: Any, c: Any) -> Any:
     return builder.call(fused, [a, b, c])
 
 
-def _spread(builder: Any, value: Any, lanes: int) -> Any:
+def _spread(builder: Any, value: Any) -> Any:
     """The same number in all lanes."""
-    nothing = ir.Constant(ir.VectorType(_number, lanes), ir.Undefined)
+    nothing = ir.Constant(_vector, ir.Undefined)
     one = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
-    first = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
-    return builder.shuffle_vector(one, nothing, first)
+    return builder.shuffle_vector(one, nothing, ir.Constant(_counts, [0] * LANES))
 
 
 def _load(builder: Any, pointer: Any, place: Any, kind: Any) -> Any:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from truerank.arrays import Int
 from truerank.errors import InvalidDataError
-from truerank.numerics.row_counting import GROUP, STRIP
 from truerank.numerics.ties import ranks_from
 from truerank.ranking.backends.base import CompiledBackend, as_float
 from truerank.ranking.backends.full_rank_single import SingleTargetBlock, count_one_target
@@ -134,13 +133,12 @@ class FactorBackend(CompiledBackend):
             score_targets(self.factors, some.rows.users, some.rows.targets),
             found.better, found.tied, found.heads, some.rows.ties,
         )  # fmt: skip
-        width = -(-min(TILE_ITEMS, n_items) // STRIP) * STRIP
-        tile = np.empty((len(x), width), np.float32)
-        maxima = np.empty(-(-width // (STRIP * GROUP)) * GROUP, np.float32)
+        tile = np.empty((len(x), TILE_ITEMS), dtype=np.float32)
         for first in range(0, n_items, TILE_ITEMS):
             y = items.vectors[first : first + TILE_ITEMS]
-            np.matmul(x, y.T, out=tile[:, : len(y)])
-            count_in_tile(tile, first, len(y), self.factors, items, block, maxima)
+            scores = tile if len(y) == TILE_ITEMS else np.empty((len(x), len(y)), np.float32)
+            np.matmul(x, y.T, out=scores)
+            count_in_tile(scores, first, len(y), self.factors, items, block)
 
     def _count_one_target(self, items: ListedItems, some: ListedRows, found: SampleState) -> None:
         """The same where every user has one row: counted without storing a score."""

@@ -9,7 +9,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from truerank.arrays import Float, Int
-from truerank.numerics.row_counting import GROUP, STRIP, count_row, strip_maxima
 from truerank.numerics.ties import (
     ABOVE,
     TIED_ABOVE,
@@ -30,6 +29,9 @@ from truerank.ranking.backends.rounding import (
 )
 from truerank.ranking.rival_draws import continue_chance, draw_rivals, mark, unmark
 from truerank.ranking.stages import SampleState, goes_on
+
+STEP = 64
+"""Scores looked at together where some of a tile are too near to say."""
 
 ROUND_UP = 1.0 + 2.0**-20
 """Thresholds are rounded to float32: the error bound is a little more than its formula."""
@@ -250,17 +252,11 @@ def count_in_tile(
     scorer: FactorArrays,
     items: ListedItems,
     block: SeveralTargetsBlock,
-    maxima: NDArray[np.float32],
 ) -> None:
     """Add what one tile (some users x places ``first`` and after of a list) says about each row.
 
-    Tiles must come in the order of their places. Their rows are whole strips; what is behind
-    ``width`` is overwritten. ``maxima`` is room for one of each strip, in whole groups.
+    Tiles must come in the order of their places.
     """
-    strips = -(-width // STRIP)
-    groups = -(-strips // GROUP)
-    for strip in range(strips, groups * GROUP):
-        maxima[strip] = -np.inf
     longest = np.float32(0.0)
     for place in range(first, first + width):
         longest = max(longest, items.norms[place])
@@ -271,63 +267,48 @@ def count_in_tile(
             tile[k, block.excluded_places[at] - first] = -np.inf
             at += 1
         block.passed[k] = at
-        for j in range(width, strips * STRIP):
-            tile[k, j] = -np.inf
-        strip_maxima(tile, k, strips, maxima)
         # One error bound for the tile, that of its longest item: two thresholds and no more.
         widest = scorer.error_coefficient[user] * np.float64(longest)
         for row in range(block.row_indptr[k], block.row_indptr[k + 1]):
-            own = block.own[row]
+            own, target = block.own[row], block.targets[row]
             error_bound = ROUND_UP * (widest + rounding_guard(own))
             low, high = np.float32(own - error_bound), np.float32(own + error_bound)
             mine = block.places[row] - first
-            above, reached = count_row(tile, k, groups, maxima, low, high)
+            above, around = count_above_and_near(tile, k, 0, width, low, high)
             block.better[row] += above
             # The target itself is always among those too near to say.
-            if reached - above != np.int64(0 <= mine < width):
-                _decide_in_row(
-                    tile, k, maxima[:strips], low, high, row, first, scorer, items, block
-                )
+            if around == np.int64(0 <= mine < width):
+                continue
+            for start in range(0, width, STEP):
+                stop = min(start + STEP, width)
+                if count_above_and_near(tile, k, start, stop, low, high)[1] == 0:
+                    continue
+                for j in range(start, stop):
+                    if j != mine and low <= tile[k, j] <= high:
+                        rival = int(items.names[first + j])
+                        exact = exact_dot(scorer.user, user, scorer.item, rival)
+                        where = compare_to_target(rival, exact, target, own, block.ties, user)
+                        block.better[row] += where == ABOVE
+                        block.tied[row] += where & 1
+                        block.heads[row] += where == TIED_ABOVE
 
 
 @njit(nogil=True, cache=True)
-def _decide_in_row(
+def count_above_and_near(
     tile: NDArray[np.float32],
     k: int,
-    maxima: NDArray[np.float32],
+    start: int,
+    stop: int,
     low: np.float32,
     high: np.float32,
-    row: int,
-    first: int,
-    scorer: FactorArrays,
-    items: ListedItems,
-    block: SeveralTargetsBlock,
-) -> None:
-    """Decide those scores of a row of the tile that are too near to a target's to say."""
-    user, own, target = block.users[k], block.own[row], block.targets[row]
-    mine = block.places[row] - first
-    for strip in range(len(maxima)):
-        if maxima[strip] < low or not _any_near(tile, k, strip, low, high):
-            continue
-        for j in range(strip * STRIP, (strip + 1) * STRIP):
-            if j != mine and low <= tile[k, j] <= high:
-                rival = int(items.names[first + j])
-                exact = exact_dot(scorer.user, user, scorer.item, rival)
-                where = compare_to_target(rival, exact, target, own, block.ties, user)
-                block.better[row] += where == ABOVE
-                block.tied[row] += where & 1
-                block.heads[row] += where == TIED_ABOVE
-
-
-@njit(nogil=True, cache=True)
-def _any_near(
-    tile: NDArray[np.float32], k: int, strip: int, low: np.float32, high: np.float32
-) -> bool:
-    """Whether a strip of row k has a score within the bounds; several numbers at a time.
+) -> tuple[np.int64, np.int64]:
+    """Scores of row k surely above, and those too near to say; 8 at a time with AVX2.
 
     Unsigned indices tell the compiler that none counts from the end; only so it vectorises.
     """
-    near = np.int32(0)
-    for j in range(np.uint64(strip * STRIP), np.uint64((strip + 1) * STRIP)):
-        near = np.int32(near + np.int32((tile[k, j] >= low) & (tile[k, j] <= high)))
-    return bool(near)
+    above, reached = np.int32(0), np.int32(0)
+    for j in range(np.uint64(start), np.uint64(stop)):
+        score = tile[k, j]
+        above = np.int32(above + np.int32(score > high))
+        reached = np.int32(reached + np.int32(score >= low))
+    return np.int64(above), np.int64(reached - above)

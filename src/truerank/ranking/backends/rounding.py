@@ -22,6 +22,7 @@ from numba import njit
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from truerank.numerics.prefetch import prefetch_row
 from truerank.numerics.ties import ABOVE, TIED_ABOVE, Ties, compare_to_target
 
 UNDERFLOW = 1e-35
@@ -29,6 +30,9 @@ UNDERFLOW = 1e-35
 
 STRETCH = 256
 """Rivals counted at a time: only a stretch that holds a near-tie is looked at twice."""
+
+AHEAD = 8
+"""Rivals whose rows are asked for before their turn; 8 and 16 were equally fast, 24 slower."""
 
 
 class FactorArrays(NamedTuple):
@@ -113,18 +117,20 @@ def count_above_and_reached(
     rivals: NDArray[np.int64],
     start: int,
     stop: int,
+    last: int,
     low: np.float32,
     high: np.float32,
 ) -> tuple[int, int]:
     """How many of the rivals ``start..stop-1`` score above ``high``, and how many reach ``low``.
 
     Four at a time: the user's row is read once, and no sum waits for another. No branch: a wrong
-    guess would stop the loads of the rivals to come. Nor are their rows asked for beforehand: the
-    processor looks further ahead by itself, and asking cost more than it brought.
+    guess would stop the loads of the rivals to come, which end before ``last``.
     """
     above, reached = np.int64(0), np.int64(0)
-    i, end = np.uint64(start), np.uint64(stop)
+    i, end, final = np.uint64(start), np.uint64(stop), np.uint64(last - 1)
     while i + np.uint64(4) <= end:
+        for ahead in range(i + np.uint64(AHEAD), i + np.uint64(AHEAD + 4)):
+            prefetch_row(Y, rivals[ahead if ahead < final else final])
         a, b = np.uint64(rivals[i]), np.uint64(rivals[i + np.uint64(1)])
         c, d = np.uint64(rivals[i + np.uint64(2)]), np.uint64(rivals[i + np.uint64(3)])
         s = t = v = w = np.float32(0.0)
@@ -226,7 +232,7 @@ def _count_among(
         for start in range(first, last, STRETCH):
             stop = min(start + STRETCH, last)
             above, reached = count_above_and_reached(
-                user32, user, item32, rivals, start, stop, low, high
+                user32, user, item32, rivals, start, stop, last, low, high
             )
             if reached == above:
                 better += above

@@ -375,7 +375,7 @@ def survival(stages: Stages, ranks: NDArray[np.int64], n_items: int) -> NDArray[
                 left = max(rank - 1 - x, 0)
                 law = hypergeom.pmf(more, n_items - before, left, size - before)
                 passing[x:] += share * law
-            alive[i, j] = passing.sum()
+            alive[i, j] = min(1.0, passing.sum())
             here, before = passing, size
     return alive
 

@@ -370,7 +370,7 @@ def survival(stages: Stages, ranks: NDArray[np.int64], n_items: int) -> NDArray[
             passing = np.zeros(stages.max_rank[j])
             for x, share in enumerate(here.tolist()):
                 more = np.arange(len(passing) - x)
-                left = max(rank - 1 - x, 0)
+                left = min(max(rank - 1 - x, 0), n_items - before)  # beyond, nobody has met so few
                 law = hypergeom.pmf(more, n_items - before, left, size - before)
                 passing[x:] += share * law
             alive[i, j] = min(1.0, passing.sum())

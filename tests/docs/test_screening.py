@@ -28,7 +28,7 @@ def script() -> ModuleType:
 
 def test_who_survives_is_what_random_orders_say(script: ModuleType) -> None:
     stages = Stages(np.array([10, 30, 100]), np.array([2, 3, 0]), np.ones(3), 200)
-    ranks = np.array([1, 2, 5, 12, 40])
+    ranks = np.array([1, 2, 5, 12, 40, 95, 100])
     alive = script.survival(stages, ranks, 100)
     generator = np.random.default_rng(0)
     places = np.argsort(generator.random((20_000, 100)), axis=1)  # of items, best first

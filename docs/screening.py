@@ -20,7 +20,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -226,23 +228,19 @@ def gowalla() -> Iterator[Pair]:
     except tr.TruerankError as problem:
         sys.stderr.write(f"gowalla is not here, so the page goes on without it: {problem}\n")
         return
-    models = {
-        "iALS, d = 64": tr.models.IALS(dim=64, epochs=8),
-        "popularity": tr.models.Popularity(),
-    }
-    for name, unfitted in models.items():
-        fitted = unfitted.fit(split.train)
+    yield fitted_pair("iALS, d = 64", tr.models.IALS(dim=64, epochs=8), split)
+    yield fitted_pair("popularity", tr.models.Popularity(), split)
 
-        def rank(design: tr.ranking.Design, seed: int, model: object = fitted) -> tr.RankTable:
-            return tr.rank(model, split, design, seed=seed, progress=False)
 
-        yield Pair(
-            data="gowalla",
-            model=name,
-            n_items=split.train.n_items,
-            n_users=len(split.held_out),
-            rank=rank,
-        )
+def fitted_pair(name: str, unfitted: Any, split: tr.split.Split) -> Pair:
+    """A model that is fitted when it is first ranked."""
+    fitted = cache(lambda: unfitted.fit(split.train))
+
+    def rank(design: tr.ranking.Design, seed: int) -> tr.RankTable:
+        return tr.rank(fitted(), split, design, seed=seed, progress=False)
+
+    n_items, n_users = split.train.n_items, len(split.held_out)  # one held-out item each
+    return Pair(data="gowalla", model=name, n_items=n_items, n_users=n_users, rank=rank)
 
 
 # ------------------------------------------------------------------ error against seconds
@@ -372,10 +370,10 @@ def survival(stages: Stages, ranks: NDArray[np.int64], n_items: int) -> NDArray[
             passing = np.zeros(stages.max_rank[j])
             for x, share in enumerate(here.tolist()):
                 more = np.arange(len(passing) - x)
-                left = max(rank - 1 - x, 0)
+                left = min(max(rank - 1 - x, 0), n_items - before)  # beyond, nobody has met so few
                 law = hypergeom.pmf(more, n_items - before, left, size - before)
                 passing[x:] += share * law
-            alive[i, j] = passing.sum()
+            alive[i, j] = min(1.0, passing.sum())
             here, before = passing, size
     return alive
 

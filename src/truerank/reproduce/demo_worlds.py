@@ -153,7 +153,7 @@ def large_world(*, n_items: int = LARGE_ITEMS, n_users: int = LARGE_USERS, seed:
         noise = generator.standard_normal((n_users, DIM), dtype=np.float32)
         models[name] = partial(ready, noise + knows.astype(np.float32) * V[items])
     return World(
-        about=f"{n_items:,} items: what sampling was invented for, and what a screen does better.",
+        about=f"{n_items:,} items: large, so a screen pays.",
         prefix="large-",
         metrics=("recall@20", "ndcg@20"),
         models=models,

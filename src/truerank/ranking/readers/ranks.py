@@ -146,8 +146,8 @@ def are_counts(names: Iterable[str]) -> bool:
 def counts_refused(name: str) -> InvalidDataError:
     """The sentence for counts where rows are needed."""
     return InvalidDataError(
-        f"{name} holds counts (a column n_rows, and no user); compare, plan and all that asks about "
-        "users need tables: one row for each user and held-out item, as "
+        f"{name} holds counts (a column n_rows, and no user); compare, plan and all that asks "
+        "about users need tables: one row for each user and held-out item, as "
         + Message(
             "RankTable.to_parquet writes them; tr.estimate takes counts, as tr.RankCounts",
             "truerank rank writes them; truerank estimate takes counts",

@@ -319,11 +319,16 @@ def cost_table(lines: list[Line]) -> str:
     rows = []
     for line in lines:
         (full,) = (o for o in lines if (o.data, o.model, o.kind) == (line.data, line.model, "full"))
-        error = " / ".join(f"{100 * line.error[name]:.2g}" for name in ("recall", "ndcg", "ap"))
+        error = " / ".join(digits(100 * line.error[name]) for name in ("recall", "ndcg", "ap"))
         row = [line.data, line.model, f"`{line.design}`", f"{line.scored:,.0f}"]
-        row += [f"{line.scored / full.scored:.2g}", f"{line.cpu:.2g}", f"{line.cpu / full.cpu:.2f}"]
-        rows.append([*row, f"{line.wall:.2g}", "0" if line.kind == "full" else error])
+        row += [digits(line.scored / full.scored), digits(line.cpu), f"{line.cpu / full.cpu:.2f}"]
+        rows.append([*row, digits(line.wall), "0" if line.kind == "full" else error])
     return _table([*heads, "error %, Recall / NDCG / AP"], rows)
+
+
+def digits(value: float) -> str:
+    """Two digits, and whole numbers from ten on."""
+    return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
 def widths(lines: list[Line]) -> str:
@@ -349,7 +354,7 @@ def sharing_table(n_items: int, n_users: int) -> str:
             together = table.header.stages and n_users / (table.header.stages.n_blocks or 1)
             blocks[name] = f"{together:,.0f}" if together else "—"
     rows = [
-        [name, blocks[name], f"{cpu:.2g}", f"{cpu / best['`full`'][0]:.2f}", f"{wall:.2g}"]
+        [name, blocks[name], digits(cpu), f"{cpu / best['`full`'][0]:.2f}", digits(wall)]
         for name, (cpu, wall) in best.items()
     ]
     return _table(["design", "users a block", "CPU s", "of full", "wall s"], rows)

@@ -403,7 +403,7 @@ def test_a_threshold_for_a_data_set_by_name(run: Run) -> None:
         pytest.param("196\t242\t3\n186\t302\t3\n", ("--no-header",), "--user-column",
                      id="no-header-no-columns"),
         pytest.param("ann,b1\nbob,b2\n", (), "say which with --user-column, or --no-header if "
-                     "these are no names", id="names-or-data"),
+                     "these are not names", id="names-or-data"),
         pytest.param("user^item\na^1\n", (), "name what divides its columns with --delimiter",
                      id="delimiter"),
         pytest.param("user_id,userId,item\n1,2,3\n", (), "has columns user_id, userId, and each "

@@ -134,7 +134,7 @@ def test_a_table_of_ours_is_recognised(tmp_path: Path) -> None:
     path = tmp_path / "anything.bin"
     RankTable.from_arrays([1, 2], 10, 50).to_parquet(path)
     assert read_table(path, n_items=None).rank.tolist() == [1, 2]
-    with pytest.raises(InvalidArgumentError, match=r"n_items must be left out: .* says itself"):
+    with pytest.raises(InvalidArgumentError, match=r"n_items must be left out: .* records how"):
         read_table(path, n_items=60)
     cut = tmp_path / "cut.parquet"
     cut.write_bytes(path.read_bytes()[:-9])

@@ -116,7 +116,9 @@ def test_designs_in_headers_can_be_read_like_the_dicts_they_were() -> None:
 
 
 def test_a_design_that_is_none_is_told_what_there_is() -> None:
-    with pytest.raises(tr.TruerankError, match=r"Sampled\(100\).* full, sampled, adaptive, screened, users"):
+    with pytest.raises(
+        tr.TruerankError, match=r"Sampled\(100\).* full, sampled, adaptive, screened, users"
+    ):
         Header(design={"kind": "sampeld"})
 
 
